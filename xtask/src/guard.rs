@@ -136,6 +136,18 @@ pub(crate) const STEPS: &[Step] = &[
         run: |repo| with_python(python::step_torch(repo)),
     },
     Step {
+        name: "flower",
+        budget_secs: 120,
+        guards: "Flower apps on the virtual clock, and coins under Flower's own engines",
+        run: |repo| with_python(python::step_extra(repo, &python::FLOWER)),
+    },
+    Step {
+        name: "cluster",
+        budget_secs: 150,
+        guards: "crews on Ray, MPI and executors: the bytes of one thread, also when workers die",
+        run: |repo| with_python(python::step_extra(repo, &python::CLUSTER)),
+    },
+    Step {
         name: "load",
         budget_secs: 40,
         guards: "a server with many devices: no update lost, little memory for those who are idle",

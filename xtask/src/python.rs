@@ -5,6 +5,7 @@
 //! each time and sees them.
 
 mod extension;
+mod extra;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,8 @@ use crate::shell::Cmd;
 use crate::venv::{self, Interpreter, Kept};
 use crate::wheel::{self, BARE};
 use extension::{Build, build};
+use extra::Extra;
+pub(crate) use extra::{CLUSTER, FLOWER};
 
 const REQUIREMENTS: &str = "python/tests/requirements.txt";
 const TESTS: &str = "python/tests";
@@ -30,7 +33,7 @@ const TIMEOUT: &str = "--timeout=300";
 /// What was asked for on the command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Asked {
-    torch: bool,
+    beside: Beside,
     slow: bool,
     /// For pytest.
     words: Vec<String>,
@@ -39,7 +42,7 @@ struct Asked {
 /// `cargo xtask python`: the tests, or those that the words choose.
 pub(crate) fn run(repo: &Repo, args: &[String]) -> Result<(), TaskError> {
     let asked = parse(args);
-    let tests = if asked.torch { Tests::with_torch(repo)? } else { Tests::without_torch(repo)? };
+    let tests = Tests::beside(repo, asked.beside)?;
     if asked.words.is_empty() {
         return tests.pytest(repo, asked.slow, &[]).and_then(|()| tests.doctests(repo));
     }
@@ -50,7 +53,9 @@ fn parse(args: &[String]) -> Asked {
     let mut asked = Asked::default();
     for arg in args {
         match arg.as_str() {
-            "--torch" => asked.torch = true,
+            "--torch" => asked.beside = Beside::Torch,
+            "--flower" => asked.beside = Beside::Extra(&FLOWER),
+            "--cluster" => asked.beside = Beside::Extra(&CLUSTER),
             "--slow" => asked.slow = true,
             word => asked.words.push(word.to_owned()),
         }
@@ -66,7 +71,7 @@ pub(crate) fn step(repo: &Repo) -> Result<(), TaskError> {
     ruff().args(["format", "--quiet", "--check", "python"]).run(repo).inspect_err(|_| {
         println!("   {} format python", tools.program("ruff"));
     })?;
-    let tests = Tests::without_torch(repo)?;
+    let tests = Tests::beside(repo, Beside::Nothing)?;
     tests.types(repo)?;
     tests.stubs(repo)?;
     tests.pytest(repo, false, &[])?;
@@ -76,7 +81,7 @@ pub(crate) fn step(repo: &Repo) -> Result<(), TaskError> {
 
 /// The step `torch`: what needs PyTorch, in short form.
 pub(crate) fn step_torch(repo: &Repo) -> Result<(), TaskError> {
-    let tests = Tests::with_torch(repo)?;
+    let tests = Tests::beside(repo, Beside::Torch)?;
     tests.types(repo)?;
     tests.fetch_mnist(repo)?;
     tests.pytest(repo, false, &[])?;
@@ -85,54 +90,98 @@ pub(crate) fn step_torch(repo: &Repo) -> Result<(), TaskError> {
     Cmd::new(&tests.python).args(["-B", OVERHEAD, "--quick", "--json"]).run(repo)
 }
 
+/// The steps `flower` and `cluster`: what needs a large library besides, in short form.
+pub(crate) fn step_extra(repo: &Repo, extra: &'static Extra) -> Result<(), TaskError> {
+    let tests = Tests::beside(repo, Beside::Extra(extra))?;
+    tests.pytest(repo, false, &[])?;
+    tests.doctests(repo)?;
+    Cmd::new(&tests.python).args(["-B", extra.benchmark, "--quick", "--json"]).run(repo)
+}
+
 /// `cargo xtask bench-python`: times what the package costs, on the release wheel. The words are for the program.
 pub(crate) fn bench(repo: &Repo, args: &[String]) -> Result<(), TaskError> {
-    let tests = Tests::of_release(repo)?;
-    Cmd::new(&tests.python).args(["-B", OVERHEAD]).args(args.iter().cloned()).run(repo)
+    let (beside, benchmark, rest) = match args.split_first() {
+        Some((first, rest)) if first == FLOWER.name => (Beside::Extra(&FLOWER), FLOWER.benchmark, rest),
+        Some((first, rest)) if first == CLUSTER.name => (Beside::Extra(&CLUSTER), CLUSTER.benchmark, rest),
+        _ => (Beside::Torch, OVERHEAD, args),
+    };
+    let tests = Tests::of(repo, beside, Build::Release)?;
+    Cmd::new(&tests.python)
+        .args(["-B", benchmark])
+        .args(rest.iter().cloned())
+        .env("FEDFLIP_DATA", data_sets(repo))
+        .run(repo)
+}
+
+/// What is installed beside the package and the tools of the tests.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    #[default]
+    Nothing,
+    Torch,
+    /// A large library, and PyTorch.
+    Extra(&'static Extra),
 }
 
 /// An environment with the wheel, made anew.
 struct Tests {
     python: String,
     wheel: PathBuf,
-    torch: bool,
+    beside: Beside,
 }
 
 impl Tests {
-    fn without_torch(repo: &Repo) -> Result<Self, TaskError> {
-        let tools = tools_for(repo, &oldest(repo)?)?;
-        let wheel = build(repo, &tools, Build::ForTests)?;
-        let python = venv::fresh(repo, "tests", &wheel, &tools, &[&tools.python()])?;
-        Ok(Self { python, wheel, torch: false })
+    fn beside(repo: &Repo, beside: Beside) -> Result<Self, TaskError> {
+        Self::of(repo, beside, Build::ForTests)
     }
 
     /// PyTorch is gigabytes to install: the golden values and these tests share one.
-    fn with_torch(repo: &Repo) -> Result<Self, TaskError> {
-        Self::beside_torch(repo, "torch", Build::ForTests)
-    }
-
-    /// The package as users have it, for measurements.
-    fn of_release(repo: &Repo) -> Result<Self, TaskError> {
-        Self::beside_torch(repo, "release", Build::Release)
-    }
-
-    fn beside_torch(repo: &Repo, name: &str, how: Build) -> Result<Self, TaskError> {
-        let torch = golden::python_with_torch(repo)?;
-        let interpreter = venv::version_of(repo, &torch)?;
+    fn of(repo: &Repo, beside: Beside, how: Build) -> Result<Self, TaskError> {
+        let torch = match beside {
+            Beside::Nothing => None,
+            Beside::Torch | Beside::Extra(_) => Some(golden::python_with_torch(repo)?),
+        };
+        let interpreter = match &torch {
+            None => oldest(repo)?,
+            Some(python) => venv::version_of(repo, python)?,
+        };
         let tools = tools_for(repo, &interpreter)?;
+        let extra = match beside {
+            Beside::Extra(extra) => Some(extra.installed(repo, &interpreter)?.python()),
+            Beside::Nothing | Beside::Torch => None,
+        };
+        let layers: Vec<String> = [tools.python()].into_iter().chain(extra).chain(torch).collect();
+        let layers: Vec<&str> = layers.iter().map(String::as_str).collect();
         let wheel = build(repo, &tools, how)?;
-        let python = venv::fresh(repo, name, &wheel, &tools, &[&tools.python(), &torch])?;
-        Ok(Self { python, wheel, torch: true })
+        let name = match (beside, how) {
+            (_, Build::Release) => "release",
+            (Beside::Nothing, _) => "tests",
+            (Beside::Torch, _) => "torch",
+            (Beside::Extra(extra), _) => extra.name,
+        };
+        let python = venv::fresh(repo, name, &wheel, &tools, &layers)?;
+        Ok(Self { python, wheel, beside })
+    }
+
+    fn has_torch(&self) -> bool {
+        self.beside != Beside::Nothing
     }
 
     /// The tests, or only those that the words choose. Without PyTorch, those that need it are left out or skip
     /// themselves; with it, only files that speak of it are run.
     fn pytest(&self, repo: &Repo, slow: bool, words: &[String]) -> Result<(), TaskError> {
-        let marks = [(!self.torch, "not torch"), (!slow, "not slow")];
+        let marks = [(!self.has_torch(), "not torch"), (!slow, "not slow")];
         let marks: Vec<&str> = marks.iter().filter(|(holds, _)| *holds).map(|(_, mark)| *mark).collect();
-        let files = if self.torch && words.is_empty() { files_with_torch(repo)? } else { Vec::new() };
-        // Many tests wait for processes. A person who chooses some may want to see what they print.
-        let at_once: &[&str] = if words.is_empty() { &["--numprocesses=2"] } else { &[] };
+        let files = match self.beside {
+            _ if !words.is_empty() => Vec::new(),
+            Beside::Nothing => Vec::new(),
+            Beside::Torch => files_with_torch(repo)?,
+            Beside::Extra(extra) => vec![extra.tests.to_owned()],
+        };
+        // Many tests wait for processes. A person who chooses some may want to see what they print, and engines of
+        // other projects take the whole machine.
+        let shares = words.is_empty() && !matches!(self.beside, Beside::Extra(_));
+        let at_once: &[&str] = if shares { &["--numprocesses=2"] } else { &[] };
         Cmd::new(&self.python)
             .args(["-B", "-m", "pytest", "--quiet", "--durations=5", TIMEOUT, "-p", "no:cacheprovider", "-m"])
             .arg(marks.join(" and "))
@@ -155,10 +204,11 @@ impl Tests {
         let settings = repo.path("pyproject.toml").display().to_string();
         let mut cmd = Cmd::new(&self.python)
             .args(["-B", "-m", "pytest", "--quiet", TIMEOUT, "-p", "no:cacheprovider", "-c", &settings])
-            .args(["--rootdir", ".", "--doctest-modules", "--pyargs", "fedflip"]);
-        if !self.torch {
-            cmd = cmd.arg("--doctest-ignore-import-errors");
-        }
+            .args(["--rootdir", ".", "--doctest-modules", "--pyargs"]);
+        cmd = match self.beside {
+            Beside::Extra(extra) => cmd.args(extra.modules.iter().copied()),
+            Beside::Nothing | Beside::Torch => cmd.args(["--doctest-ignore-import-errors", "fedflip"]),
+        };
         cmd.inside(&folder).run(repo)
     }
 
@@ -170,7 +220,7 @@ impl Tests {
         let lenient = ["--no-warn-unused-ignores", "--no-warn-return-any", "--allow-subclassing-any"];
         Cmd::new(&self.python)
             .args(["-B", "-m", "mypy", "--strict", "--cache-dir", &cache])
-            .args(lenient.into_iter().filter(|_| !self.torch))
+            .args(lenient.into_iter().filter(|_| !self.has_torch()))
             .args(folders)
             .run(repo)
     }
@@ -240,7 +290,7 @@ mod tests {
     fn words_that_are_not_ours_are_for_pytest() {
         let words = ["--slow", "python/tests/test_cli.py", "-k", "pipe"].map(str::to_owned);
         let asked = parse(&words);
-        assert_eq!(asked, Asked { torch: false, slow: true, words: words[1..].to_vec() });
+        assert_eq!(asked, Asked { beside: Beside::Nothing, slow: true, words: words[1..].to_vec() });
     }
 
     #[test]
@@ -254,7 +304,9 @@ mod tests {
     fn every_requirement_is_pinned_to_one_version() {
         let repo = Repo::here();
         let mut pins = std::collections::BTreeMap::new();
-        for file in [REQUIREMENTS, BARE, golden::LEARN_REQUIREMENTS] {
+        for file in
+            [REQUIREMENTS, BARE, golden::LEARN_REQUIREMENTS, FLOWER.requirements, CLUSTER.requirements]
+        {
             for line in repo.read(file).unwrap().lines() {
                 let (name, version) = line.split_once("==").unwrap_or_else(|| panic!("{file}: {line}"));
                 let other = pins.insert(name.to_owned(), version.to_owned());
