@@ -41,7 +41,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "format", budget_secs: 10, guards: "one layout for all code", run: check_format },
     Step {
         name: "clippy",
-        budget_secs: 240,
+        budget_secs: 200,
         guards: "no warning of the compiler or of clippy",
         run: |repo| {
             let line = "cargo clippy --locked --workspace --all-targets -- -D warnings";
@@ -50,7 +50,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "docs",
-        budget_secs: 120,
+        budget_secs: 90,
         guards: "documentation that builds, without a broken link",
         run: |repo| {
             let line = "cargo doc --locked --workspace --no-deps --document-private-items";
@@ -59,7 +59,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "tests",
-        budget_secs: 600,
+        budget_secs: 480,
         guards: "unit, property, golden-value and snapshot tests",
         run: run_tests,
     },
@@ -89,7 +89,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "fuzz",
-        budget_secs: 300,
+        budget_secs: 240,
         guards: "decoders of bytes from a peer or a file: their corpus, and some seconds of fuzzing each",
         run: fuzz_decoders,
     },
@@ -101,7 +101,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "deny",
-        budget_secs: 90,
+        budget_secs: 60,
         guards: "licences, banned crates, sources; known holes where the database is at hand",
         run: |repo| passed(dependencies::check(repo)),
     },
@@ -113,7 +113,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "instructions",
-        budget_secs: 150,
+        budget_secs: 120,
         guards: "the pinned instruction counts of solvers and layers",
         run: count_instructions,
     },
@@ -131,13 +131,13 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "torch",
-        budget_secs: 180,
+        budget_secs: 200,
         guards: "the Python package with models of PyTorch",
         run: |repo| with_python(python::step_torch(repo)),
     },
     Step {
         name: "flower",
-        budget_secs: 120,
+        budget_secs: 150,
         guards: "Flower apps on the virtual clock, and coins under Flower's own engines",
         run: |repo| with_python(python::step_extra(repo, &python::FLOWER)),
     },
