@@ -210,6 +210,9 @@ def path_text(where: str, value: Any, *, optional: bool = False, remedy: str = "
         os.fsencode(found)
     except UnicodeEncodeError:
         raise _no_unicode(where, value) from None
+    if not found:
+        # An empty path would name the present folder, with whatever is in it.
+        raise wrong(where, value, "a path", remedy or "name a file or a folder; '.' is the present folder")
     if "\0" in found:
         raise InputError(
             f"{where}: {shown(value)} has a zero byte, which no path has",

@@ -188,7 +188,8 @@ def _numbers(name: str, column: Any) -> npt.NDArray[np.float64]:
             remedy="give one number per device",
         )
     if array.dtype.kind in "fiu":
-        return np.asarray(array, dtype=np.float64)
+        # Columns of packed records need not be aligned, as native code wants them.
+        return np.require(array, np.float64, "A")
     if array.dtype.kind in "mM":
         raise InputError(
             f"{name}: the column holds {array.dtype}, not numbers",

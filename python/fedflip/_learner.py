@@ -92,7 +92,7 @@ class FlatLearner:
         """The number of samples that a device holds."""
         count = self._call(f"samples({device})", device, None, self._learner.samples, device)
         try:
-            if (samples := operator.index(count)) >= 0:
+            if 0 <= (samples := operator.index(count)) < 2**53:
                 return samples
         except TypeError:
             pass
@@ -177,7 +177,7 @@ class FlatLearner:
                     or update.shape != layout.shape
                     or update.dtype.char != "f"
                     or layout.named
-                    or not update.flags.c_contiguous
+                    or not (update.flags.c_contiguous and update.flags.aligned)
                     or not update.dtype.isnative
                 ):
                     update = layout.joined(update, "the update")

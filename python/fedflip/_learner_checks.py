@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import threading
 import traceback
 from typing import Any
 
@@ -11,6 +12,7 @@ from fedflip import _arguments as argument
 from fedflip._arguments import shown
 from fedflip._errors import InputError, LearnerError
 from fedflip._learner_layout import Layout
+from fedflip._metrics import METRIC_NAME_RULE, is_metric_name
 
 __all__ = ["DivergedError"]
 
@@ -27,7 +29,9 @@ COPY_FIRST = "copy the model before training, for example with model.copy() or t
 def checked_timeout(timeout_secs: Any) -> float | None:
     """A time limit, checked."""
     remedy = "give a limit above 0 that the slowest training never reaches, or None"
-    return argument.number("timeout_secs", timeout_secs, optional=True, above=0, remedy=remedy)
+    limit = argument.number("timeout_secs", timeout_secs, optional=True, above=0, remedy=remedy)
+    # What Python can wait for is a matter of the machine.
+    return None if limit is None else min(limit, threading.TIMEOUT_MAX)
 
 
 def checked_learner(learner: Any, where: str = "learner") -> Any:
@@ -48,15 +52,18 @@ def checked_learner(learner: Any, where: str = "learner") -> Any:
     raise InputError(problem, where=where, value=learner, remedy=remedy)
 
 
+_DEVICES_MAX = 2**32 - 1
+
+
 def checked_devices(learner: Any) -> int:
     """The number of devices of a learner."""
     try:
         devices = operator.index(learner.devices)
     except TypeError:
         devices = 0
-    if devices < 1:
+    if not 1 <= devices <= _DEVICES_MAX:
         raise InputError(
-            f"devices of the learner is {learner.devices!r}; it must be a whole number, 1 or more",
+            f"devices of the learner is {shown(learner.devices)}; it must be a whole number from 1 to {_DEVICES_MAX:,}",
             where="learner.devices",
             value=learner.devices,
             remedy="let devices be the number of devices that hold data; it is not a method",
@@ -68,7 +75,8 @@ def number(value: Any, what: str, device: int | None = None) -> float:
     """A number that a learner returned, of any type that is one."""
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except Exception:
+        # Also numbers that are too large, and objects of other libraries with exceptions of their own.
         raise LearnerError(
             f"{what} is {shown(value)}, not a number",
             device=device,
@@ -78,9 +86,11 @@ def number(value: Any, what: str, device: int | None = None) -> float:
 
 def metric_name(name: Any) -> str:
     """The name of a metric."""
-    if not isinstance(name, str) or not name:
-        raise LearnerError(f"evaluate returned a metric named {name!r}", remedy="use texts as names")
-    return name
+    if not is_metric_name(name):
+        raise LearnerError(
+            f"evaluate returned a metric named {shown(name)}", remedy=f"use names of {METRIC_NAME_RULE}"
+        )
+    return str(name)
 
 
 def sum_and_weight(name: str, value: Any) -> tuple[float, float]:

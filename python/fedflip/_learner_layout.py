@@ -108,7 +108,7 @@ class Layout:
             LearnerError: If a name is missing or unknown, or an array has another shape or type.
         """
         if not self.named:
-            return np.ascontiguousarray(checked_array(model, self.shape, what))
+            return np.require(checked_array(model, self.shape, what), requirements=["C", "A"])
         if not isinstance(model, Mapping):
             raise LearnerError(
                 f"{what} is a {type(model).__name__}, but the model has named tensors",

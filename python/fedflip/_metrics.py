@@ -70,6 +70,15 @@ def direction(name: str) -> Direction:
     return "min" if smaller and words[0] not in ("neg", "negative") else "max"
 
 
+#: Records and tables show names as they are.
+METRIC_NAME_RULE = "1 to 64 printable characters"
+
+
+def is_metric_name(name: Any) -> bool:
+    """Whether records can hold the name."""
+    return isinstance(name, str) and 1 <= len(name) <= 64 and name.isprintable()
+
+
 def checked_directions(declared: Any, where: str = "learner.metrics") -> dict[str, Direction]:
     """The metrics that a learner declares, checked.
 
@@ -86,14 +95,14 @@ def checked_directions(declared: Any, where: str = "learner.metrics") -> dict[st
         )
     checked: dict[str, Direction] = {}
     for name, better in declared.items():
-        if not isinstance(name, str) or not name:
+        if not is_metric_name(name):
             raise InputError(
-                f"metrics of the learner has the name {name!r}, which is not a text",
+                f"metrics of the learner has a name that is not {METRIC_NAME_RULE}",
                 where=where,
                 value=name,
                 remedy=remedy,
             )
-        if better not in ("max", "min"):
+        if not isinstance(better, str) or better not in ("max", "min"):
             raise InputError(
                 f"metrics of the learner says {better!r} for {name!r}; it must be 'max' or 'min'",
                 where=f"{where}[{name!r}]",

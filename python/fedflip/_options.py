@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -33,7 +34,9 @@ class Options:
         self, *, threads: Any, out: Any, resume: Any, callbacks: Any, progress: Any, data_dir: Any
     ) -> None:
         self.threads = checked_threads(threads)
-        self.out = path_text("out", out, optional=True)
+        folder = path_text("out", out, optional=True)
+        # Code of the caller may change the present folder while a run goes on.
+        self.out = None if folder is None else os.path.abspath(folder)
         self._resume = flag("resume", resume)
         self._data_dir = path_text("data_dir", data_dir, optional=True)
         self._callbacks = checked_callbacks(callbacks)

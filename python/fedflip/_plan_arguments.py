@@ -54,7 +54,7 @@ def probabilities(values: Any) -> npt.NDArray[np.float64]:
             value=values,
             remedy="give an array with one probability per device",
         )
-    return array.astype(np.float64, copy=False)
+    return np.require(array, np.float64, "A")
 
 
 def costs_of(

@@ -119,7 +119,15 @@ class Scheme:
                 value=answer,
                 remedy="return cohort, weights",
             )
-        cohort, weights = np.asarray(answer[0]), np.asarray(answer[1], dtype=np.float64)
+        try:
+            cohort, weights = np.asarray(answer[0]), np.asarray(answer[1], dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(
+                f"{place}: draw returned no arrays of numbers: {error}",
+                where="draw",
+                value=answer,
+                remedy="return whole positions of devices and one weight for each",
+            ) from None
         if cohort.size == 0:
             cohort = cohort.astype(np.int64)
         if cohort.dtype.kind not in "iu" or cohort.ndim != 1 or weights.shape != cohort.shape:

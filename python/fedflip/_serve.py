@@ -196,7 +196,7 @@ def serve(
         task=task,
         path=path,
         overrides=texts_of(overrides),
-        out=path_text("out", out),
+        out=os.path.abspath(path_text("out", out)),
         address=text("address", address, optional=True, remedy=_ADDRESS),
         certs=None if insecure else path_text("certs", "certs" if certs is None else certs),
         metrics=text("metrics", metrics, optional=True, remedy=_ADDRESS),

@@ -17,6 +17,9 @@ __all__ = ["DEFAULT_SCHEMES", "Study", "kept_in", "study"]
 DEFAULT_SCHEMES = ("auto", "full", "fixed=0.2", "weighted", "uniform", "paper")
 
 
+_SEEDS_MAX = 10_000
+
+
 class Study(NamedTuple):
     """How to compare, checked and ready."""
 
@@ -36,7 +39,9 @@ def study(schemes: Any, *, reference: Any, seeds: Any, give_up: Any, pilots: Any
     plans = [each.given for each in chosen if isinstance(each.given, Plan)]
     # Constants that a plan was made with are those of all runs.
     measures = flag("pilots", pilots) and all(plan.alpha is None for plan in plans)
-    runs = count("seeds", seeds, least=1, remedy="say how many runs each scheme has, such as seeds=3")
+    runs = count(
+        "seeds", seeds, least=1, most=_SEEDS_MAX, remedy="say how many runs each scheme has, such as seeds=3"
+    )
     limit = number("give_up", give_up, optional=True, above=0, remedy="give a multiple such as 10, or None")
     return Study(_fedflip.Study([each.native for each in chosen], first, runs, limit, measures), plans)
 
