@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from fedflip._errors import InputError
 
@@ -102,12 +102,12 @@ def checked_directions(declared: Any, where: str = "learner.metrics") -> dict[st
                 value=name,
                 remedy=remedy,
             )
-        if not isinstance(better, str) or better not in ("max", "min"):
+        if not (isinstance(better, str) and better in ("max", "min")):
             raise InputError(
                 f"metrics of the learner says {better!r} for {name!r}; it must be 'max' or 'min'",
                 where=f"{where}[{name!r}]",
                 value=better,
                 remedy="say 'max' if larger values are better, and 'min' if smaller values are",
             )
-        checked[name] = better
+        checked[name] = cast("Direction", better)
     return checked
