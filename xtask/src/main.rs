@@ -102,6 +102,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         "dist" => dist::run(&repo, rest),
         "python" => python::run(&repo, rest),
         "bench-python" => python::bench(&repo, rest),
+        "flower-versions" => python::flower_versions(&repo),
         "wheel" => wheel::run(&repo, rest),
         "install" => tools::ensure_all(&repo),
         "help" | "--help" | "-h" => {
@@ -132,12 +133,15 @@ fn help() -> String {
   golden [SUITE]  make the expected values of the tests anew, with CVXPY and PyTorch
   dist [--check]  static programs in target/dist: fedflip-join for x86-64 and aarch64, fedflip for x86-64; --check lets
                   both agents, one of them under qemu, take part in a run, and builds container images
-  python [--torch] [--slow] [WORD...]
+  python [--torch | --flower | --cluster] [--slow] [WORD...]
                   the tests of the Python package on the wheel that `pip install .` builds: those without PyTorch, or
                   those that need it; --slow adds those that take minutes; WORDs are for pytest
-  bench-python [--check] [--model NAME]
+  flower-versions
+                  the tests of the step `flower` with the two minor versions of Flower before the present one
+  bench-python [flower | cluster] [--check] [WORD...]
                   what the Python package costs, on a release wheel: rounds through an idle learner, PyTorch beside its
-                  bare loop, a plan for a million devices; --check fails below the promised speed
+                  bare loop, a plan for a million devices; or Flower's engine, or a cluster beside threads; --check fails
+                  below the promised speed
   wheel [ARCH...] wheels in target/wheels for x86_64 and aarch64, checked, against glibc 2.17
   install         only fetch the tools that the others need
   help            this text

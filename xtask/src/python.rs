@@ -17,8 +17,8 @@ use crate::shell::Cmd;
 use crate::venv::{self, Interpreter, Kept};
 use crate::wheel::{self, BARE};
 use extension::{Build, build};
-use extra::Extra;
 pub(crate) use extra::{CLUSTER, FLOWER};
+use extra::{EARLIER_FLOWERS, Extra};
 
 const REQUIREMENTS: &str = "python/tests/requirements.txt";
 const TESTS: &str = "python/tests";
@@ -96,6 +96,12 @@ pub(crate) fn step_extra(repo: &Repo, extra: &'static Extra) -> Result<(), TaskE
     tests.pytest(repo, false, &[])?;
     tests.doctests(repo)?;
     Cmd::new(&tests.python).args(["-B", extra.benchmark, "--quick", "--json"]).run(repo)
+}
+
+/// `cargo xtask flower-versions`: the tests of the step `flower` with the two minor versions of Flower before the present one.
+pub(crate) fn flower_versions(repo: &Repo) -> Result<(), TaskError> {
+    static EARLIER: [Extra; 2] = EARLIER_FLOWERS;
+    EARLIER.iter().try_for_each(|extra| Tests::beside(repo, Beside::Extra(extra))?.pytest(repo, false, &[]))
 }
 
 /// `cargo xtask bench-python`: times what the package costs, on the release wheel. The words are for the program.

@@ -24,6 +24,24 @@ pub(crate) const FLOWER: Extra = Extra {
     benchmark: "python/benchmarks/flower.py",
 };
 
+/// The two minor versions of Flower before the one of [`FLOWER`].
+pub(super) const EARLIER_FLOWERS: [Extra; 2] = [
+    Extra {
+        name: "flower-1.40",
+        requirements: "python/tests/requirements-flower-1.40.txt",
+        tests: FLOWER.tests,
+        modules: FLOWER.modules,
+        benchmark: FLOWER.benchmark,
+    },
+    Extra {
+        name: "flower-1.39",
+        requirements: "python/tests/requirements-flower-1.39.txt",
+        tests: FLOWER.tests,
+        modules: FLOWER.modules,
+        benchmark: FLOWER.benchmark,
+    },
+];
+
 pub(crate) const CLUSTER: Extra = Extra {
     name: "cluster",
     requirements: "python/tests/requirements-cluster.txt",
