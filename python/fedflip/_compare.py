@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import operator
 import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,6 +35,7 @@ def compare(
     reference: Any | None = None,
     pilots: bool = True,
     give_up: float | None = 10.0,
+    shard: tuple[int, int] | None = None,
     fleet: Any | None = None,
     stop: Stop | None = None,
     seed: int | None = None,
@@ -57,6 +59,8 @@ def compare(
         reference: The scheme that ratios are to; by default ``"paper"``, or the first scheme.
         pilots: Measure α and β first, if a scheme needs them. Otherwise the scenario's values count.
         give_up: End a run that takes more than this multiple of the reference's time; None ends no run.
+        shard: ``(i, n)`` does part i of n of the runs, counted from 0, and returns the comparison of these runs alone. Once all
+            parts are in one folder, a call with ``resume=True`` and without ``shard`` compares all of them.
         out: The folder of all runs. Without one, they are in a temporary folder as long as the comparison lives.
         fleet, stop, seed, threads, workers, crew, resume, callbacks, progress, data_dir, timeout_secs, **keys: As for
             ``simulate``.
@@ -106,16 +110,17 @@ def compare(
     first = reference if reference is not None else ("paper" if "paper" in names else chosen[0])
     native = [scheme if isinstance(scheme, str) else scheme._native for scheme in chosen]
     base = first if isinstance(first, str) else _among(first, chosen)
+    part = None if shard is None else _part(shard, out)
     kept: tempfile.TemporaryDirectory[str] | None = None
     if out is None:
         kept = tempfile.TemporaryDirectory(prefix="fedflip-")
         out = kept.name
     with Work(work, fleet=fleet, stop=stop, seed=seed, workers=workers, crew=crew, threads=threads,
-              timeout_secs=timeout_secs, keys=keys) as ready:  # fmt: skip
+              timeout_secs=timeout_secs, data_dir=data_dir, keys=keys) as ready:  # fmt: skip
         watch = Watch(callbacks, progress)
         try:
             options = _fedflip.Options(watch, threads, data_dir, out, resume)
-            text = _fedflip.compare(
+            found = _fedflip.compare(
                 ready.scenario,
                 options,
                 native,
@@ -123,13 +128,42 @@ def compare(
                 seeds,
                 give_up,
                 pilots,
+                shard=part,
                 **ready.native,
             )
         finally:
             watch.close()
-    if text is None:
+    if found is None:
         raise FedflipError("a callback ended the comparison", remedy=_RESUME)
-    return Comparison(json.loads(text), Path(out), kept)
+    text, items = found
+    comparison = Comparison(json.loads(text), Path(out), kept)
+    comparison._items = items
+    return comparison
+
+
+def _part(shard: Any, out: Any) -> tuple[int, int, int]:
+    """The part of a comparison: its number, the number of parts, and the number of the first run."""
+    try:
+        index, count, first = (*map(operator.index, shard), 0)[:3]
+    except (TypeError, ValueError):
+        raise InputError(
+            f"shard is {shard!r}", where="shard", value=shard, remedy="write shard=(i, n), such as shard=(0, 3)"
+        ) from None
+    if out is None:
+        raise InputError(
+            "shard is given without out, so nobody could compare its runs with those of the others",
+            where="out",
+            value=out,
+            remedy="give the folder of the comparison with out=",
+        )
+    if not 0 <= index < count:
+        raise InputError(
+            f"shard is {shard!r}, and there is no such part",
+            where="shard",
+            value=shard,
+            remedy="write shard=(i, n), where i counts from 0 and is below n",
+        )
+    return index, count, first
 
 
 def _among(reference: Any, schemes: list[str | Scheme]) -> Scheme:
@@ -185,12 +219,16 @@ def sweep(
             value=arguments[clash[0]],
             remedy="leave it out of one of the two",
         )
-    points = []
+    shard = arguments.pop("shard", None)
+    points, first = [], 0
     for values in itertools.product(*over.values()):
         at = dict(zip(over, values, strict=True))
         name = ",".join(f"{key}={value}" for key, value in at.items()).replace(os.sep, "+")
         folder = None if out is None else Path(out) / name
-        points.append((at, compare(work, out=folder, **arguments, **at)))
+        # Runs are numbered over all points.
+        part = None if shard is None else (*shard, first)
+        points.append((at, compare(work, out=folder, shard=part, **arguments, **at)))
+        first += points[-1][1]._items
     return Sweep(points)
 
 
@@ -227,11 +265,11 @@ def pilot(
         True
     """
     with Work(work, fleet=fleet, seed=seed, workers=workers, crew=crew, threads=threads, timeout_secs=timeout_secs,
-              keys=keys) as ready:  # fmt: skip
+              data_dir=data_dir, keys=keys) as ready:  # fmt: skip
         watch = Watch(callbacks, progress)
         try:
             options = _fedflip.Options(watch, threads, data_dir, out, resume)
-            text = _fedflip.pilot(ready.scenario, options, ready.native.get("trainer"))
+            text = _fedflip.pilot(ready.scenario, options, **ready.native)
         finally:
             watch.close()
     if text is None:

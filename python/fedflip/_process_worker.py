@@ -19,6 +19,7 @@ from fedflip._key import TrainKey
 from fedflip._learner import FlatLearner
 from fedflip._learner_checks import COPY_FIRST
 from fedflip._learner_layout import Array
+from fedflip._native_learner import NativeLearner
 from fedflip._process_memory import SharedMemory
 from fedflip._process_parcel import unpack
 
@@ -76,7 +77,7 @@ def main(*numbers: Any) -> None:
         pass
 
 
-def _serve(connection: Connection, memory: SharedMemory, work: FlatLearner) -> None:
+def _serve(connection: Connection, memory: SharedMemory, work: FlatLearner | NativeLearner) -> None:
     lender = _Lender(memory)
     while (order := connection.recv()) is not None:
         try:
@@ -87,7 +88,7 @@ def _serve(connection: Connection, memory: SharedMemory, work: FlatLearner) -> N
             connection.send((order[0], True, answer))
 
 
-def _done(order: Order, lender: _Lender, memory: SharedMemory, work: FlatLearner) -> Any:
+def _done(order: Order, lender: _Lender, memory: SharedMemory, work: FlatLearner | NativeLearner) -> Any:
     model = lender.model(order)
     if order.kind == "evaluate":
         return work.evaluate(model)
@@ -95,7 +96,8 @@ def _done(order: Order, lender: _Lender, memory: SharedMemory, work: FlatLearner
         return work.loss(model, order.argument)
     key = TrainKey(*order.argument)
     update, loss = work.train(model, key)
-    lender.check_unchanged(order, key)
+    if isinstance(work, FlatLearner):
+        lender.check_unchanged(order, key)
     memory.updates[order.place][:] = update
     return loss
 

@@ -55,8 +55,9 @@ def simulate(
         seed: The seed of all random numbers.
         threads: The number of threads for native tasks, or of processes with ``workers="process"``; by default as many as the
             machine has processors.
-        workers: ``"process"`` trains a learner in worker processes; by default it trains in this process.
-        crew: A crew of workers elsewhere, in the place of ``workers``.
+        workers: ``"process"`` trains in worker processes. By default native tasks train in threads of this process, and
+            learners in this thread.
+        crew: A crew of workers elsewhere, in the place of ``workers``: a ``RayCrew``, ``MpiCrew`` or ``ExecutorCrew``.
         out: The folder of the run. Without one, the run is kept in memory.
         resume: Continue the run in the folder, or begin it if there is none.
         callbacks: Functions that get the record of each round. One that returns True ends the run, which can be resumed.
@@ -78,7 +79,7 @@ def simulate(
         (3, 'round')
     """
     with Work(work, fleet=fleet, plan=plan, stop=stop, seed=seed, workers=workers, crew=crew, threads=threads,
-              timeout_secs=timeout_secs, keys=keys) as ready:  # fmt: skip
+              timeout_secs=timeout_secs, data_dir=data_dir, keys=keys) as ready:  # fmt: skip
         watch = Watch(callbacks, progress)
         try:
             options = _fedflip.Options(watch, threads, data_dir, out, resume)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from types import TracebackType
@@ -40,6 +41,7 @@ class Work:
         crew: Any = None,
         threads: int | None = None,
         timeout_secs: float | None = None,
+        data_dir: str | os.PathLike[str] | None = None,
         keys: Mapping[str, Any],
     ) -> None:
         from fedflip._process_parcel import refuse_in_worker
@@ -68,7 +70,9 @@ class Work:
             memory["fleet"] = fleet._native
         try:
             if isinstance(work, Scenario):
-                self._refuse_for_scenarios(workers=workers, crew=crew, timeout_secs=timeout_secs)
+                crews = self._crews((workers, crew, threads, timeout_secs), data_dir)
+                if crews is not None:
+                    self.native["crews"] = crews
                 source = (work._task, work._path)
                 overrides = [*work._overrides, *overrides]
                 # The native metrics have directions of their own.
@@ -94,16 +98,27 @@ class Work:
     ) -> None:
         self._stack.close()
 
-    @staticmethod
-    def _refuse_for_scenarios(**given: Any) -> None:
-        for name, value in given.items():
-            if value is not None:
+    def _crews(
+        self, how: tuple[Any, Any, int | None, float | None], data_dir: str | os.PathLike[str] | None
+    ) -> _fedflip.Crews | None:
+        """The workers of a native task; none if threads of this process train it."""
+        from fedflip._native_learner import opener
+
+        workers, crew, threads, timeout_secs = how
+        asked = _only_one(workers, crew)
+        if asked is None:
+            if timeout_secs is not None:
                 raise InputError(
-                    f"{name} is {value!r}, but native tasks train in threads of this process",
-                    where=name,
-                    value=value,
-                    remedy=f"leave {name} out, and choose the number of threads with threads=",
+                    f"timeout_secs is {timeout_secs!r}, but native tasks train in threads of this process",
+                    where="timeout_secs",
+                    value=timeout_secs,
+                    remedy="leave timeout_secs out, or train in processes, which can be ended: workers='process'",
                 )
+            return None
+        ready = self._crew(asked, threads, timeout_secs)
+        self._stack.callback(ready.close)
+        folder = None if data_dir is None else os.path.abspath(data_dir)
+        return _fedflip.Crews(ready, opener(ready, folder))
 
     def _trainer(
         self, learner: Any, fleet: Fleet | None, plan: Any, how: tuple[Any, Any, int | None, float | None]
@@ -118,13 +133,7 @@ class Work:
                 remedy=f"write ff.Scenario({learner!r}) for a built-in task",
             )
         workers, crew, threads, timeout_secs = how
-        if workers is not None and crew is not None:
-            raise InputError(
-                f"workers is {workers!r} beside crew={crew!r}",
-                where="workers",
-                value=workers,
-                remedy="leave out one of the two",
-            )
+        asked = _only_one(workers, crew)
         flat = FlatLearner(learner, timeout_secs=timeout_secs)
         self.devices = flat.devices
         if fleet is not None and len(fleet) != flat.devices:
@@ -136,7 +145,7 @@ class Work:
             )
         if isinstance(plan, Plan):
             self._check_samples(flat, plan)
-        ready = self._crew(workers if crew is None else crew, threads, timeout_secs)
+        ready = self._crew(asked, threads, timeout_secs)
         ready.open(flat)
         self._stack.callback(ready.close)
         self.metrics = flat.metrics
@@ -185,6 +194,18 @@ class Work:
                 remedy="write workers='process', or give an object with the methods of fedflip.Crew",
             )
         return workers
+
+
+def _only_one(workers: Any, crew: Any) -> Any:
+    """The one of the two arguments that is given."""
+    if workers is not None and crew is not None:
+        raise InputError(
+            f"workers is {workers!r} beside crew={crew!r}",
+            where="workers",
+            value=workers,
+            remedy="leave out one of the two",
+        )
+    return workers if crew is None else crew
 
 
 def _check_types(stop: Any, threads: Any) -> None:

@@ -167,8 +167,43 @@ pub(crate) fn foreign(py: Python<'_>, error: &PyErr) -> LearnError {
         value.is_instance(&py.import("fedflip._learner_checks")?.getattr("DivergedError")?)
     };
     let text = |name: &str| value.getattr(name).and_then(|text| text.extract::<String>()).unwrap_or_default();
+    if let Some(native) = value.getattr("native").ok().and_then(|native| native_error(&native)) {
+        return native;
+    }
     if is_diverged().unwrap_or(false) {
         return LearnError::NotFinite { what: text("problem").into(), value: f64::NAN };
     }
     LearnError::Foreign { message: error.to_string(), trace: text("traceback") }
+}
+
+/// What an error of the native kernels is about, in words that outlive the way to another process and back.
+type NativeError = (usize, usize, String, f64);
+
+/// An error of the native kernels as the exception that crews raise. It keeps what [`foreign`] needs to make the same error.
+pub(crate) fn raised(py: Python<'_>, error: &LearnError, device: Option<usize>, round: Option<u64>) -> PyErr {
+    let exception = || -> PyResult<PyErr> {
+        let named = PyDict::new(py);
+        named.set_item("device", device)?;
+        named.set_item("round", round)?;
+        named.set_item("remedy", error.hint())?;
+        let (module, class) = match error {
+            LearnError::Diverged { .. } | LearnError::NotFinite { .. } => {
+                ("fedflip._learner_checks", "DivergedError")
+            }
+            _ => ("fedflip._errors", "LearnerError"),
+        };
+        let value = py.import(module)?.getattr(class)?.call((error.to_string(),), Some(&named))?;
+        if let LearnError::Diverged { device, iteration, what, value: number } = error {
+            let native: NativeError = (*device, *iteration, (*what).to_owned(), *number);
+            value.setattr("native", native)?;
+        }
+        Ok(PyErr::from_value(value))
+    };
+    exception().unwrap_or_else(|error| error)
+}
+
+fn native_error(native: &Bound<'_, PyAny>) -> Option<LearnError> {
+    let (device, iteration, what, value): NativeError = native.extract().ok()?;
+    let what = ["the loss", "the model"].into_iter().find(|known| *known == what)?;
+    Some(LearnError::Diverged { device, iteration, what, value })
 }

@@ -8,7 +8,7 @@
 //! - `error`: errors of the crates as exceptions with place, value and remedy.
 //! - `cli`: the command line.
 //! - `fleet`, `plan`: fleets and plans; `tasks`: what is built in.
-//! - `scenario`, `simulate`: scenarios and simulated runs; `learner`, `crew`: what trains in them; `scheme`: what
+//! - `scenario`, `simulate`: scenarios and simulated runs; `learner`, `crew`, `native`: what trains in them; `scheme`: what
 //!   draws their cohorts; `observer`: what watches them; `signals`: Ctrl-C and exceptions.
 //! - `runs`, `tables`: what a run leaves behind.
 //! - `serve`, `certs`: real devices.
@@ -21,6 +21,7 @@ mod crew;
 mod error;
 mod fleet;
 mod learner;
+mod native;
 mod observer;
 mod plan;
 mod runs;
@@ -45,6 +46,7 @@ fn _fedflip(module: &Bound<'_, PyModule>) -> PyResult<()> {
         scenario::register,
         simulate::register,
         learner::register,
+        native::register,
         scheme::register,
         runs::register,
         tables::register,

@@ -7,14 +7,18 @@ use std::sync::Arc;
 use fedflip_agent::data_dir::data_dir;
 use fedflip_plan::Scheme;
 use fedflip_run::pilots::Pilots;
+use fedflip_run::shard::{Part, Shard};
 use fedflip_run::study::Study;
-use fedflip_run::{Finished, RunError, Session, Setup, Trainer, processors, simulate_planned, warnings};
+use fedflip_run::{
+    Crews, Finished, RunError, Session, Setup, Trainer, processors, simulate_planned, warnings,
+};
 use fedflip_scenario::{Scenario, read_scheme};
 use pyo3::prelude::*;
 
 use crate::error::Failure;
 use crate::fleet::PyFleet;
 use crate::learner::{ForeignTrainer, PyTrainer};
+use crate::native::{HostCrews, PyCrews};
 use crate::observer::PyObserver;
 use crate::plan::PyPlan;
 use crate::runs::RunData;
@@ -61,7 +65,7 @@ impl Options {
 /// The folder of data sets: the one that is asked for, or that of the user's cache.
 #[pyfunction]
 #[pyo3(signature = (asked=None))]
-fn data_folder(asked: Option<PathBuf>) -> Result<PathBuf, Failure> {
+pub(crate) fn data_folder(asked: Option<PathBuf>) -> Result<PathBuf, Failure> {
     data_dir(asked.as_deref()).ok_or_else(|| {
         let problem = "there is no home folder to keep data sets in";
         Failure::input(problem, "name a folder in data_dir or in FEDFLIP_DATA").at("data_dir")
@@ -72,6 +76,7 @@ fn data_folder(asked: Option<PathBuf>) -> Result<PathBuf, Failure> {
 struct Call<'a> {
     options: &'a Options,
     trainer: Option<Arc<ForeignTrainer>>,
+    crews: Option<Arc<HostCrews>>,
     samplings: Vec<Arc<PySampling>>,
     signals: Arc<Signals>,
     observer: Option<PyObserver>,
@@ -81,13 +86,14 @@ impl<'a> Call<'a> {
     fn new(
         py: Python<'_>,
         options: &'a Options,
-        trainer: Option<PyRef<'_, PyTrainer>>,
+        (trainer, crews): (Option<PyRef<'_, PyTrainer>>, Option<PyRef<'_, PyCrews>>),
         samplings: Vec<Arc<PySampling>>,
     ) -> PyResult<Self> {
         let signals = Arc::new(Signals::default());
         let observer = PyObserver::new(py, options.observer.clone_ref(py), Arc::clone(&signals))?;
         let trainer = trainer.map(|trainer| Arc::clone(&trainer.0));
-        Ok(Self { options, trainer, samplings, signals, observer: Some(observer) })
+        let crews = crews.map(|crews| Arc::clone(&crews.0));
+        Ok(Self { options, trainer, crews, samplings, signals, observer: Some(observer) })
     }
 
     /// Calls `body` with a session, without the interpreter. An exception of Python code takes the place of any result.
@@ -98,6 +104,7 @@ impl<'a> Call<'a> {
     ) -> Result<T, Failure> {
         let observer = self.observer.take();
         let (signals, options, trainer) = (&self.signals, self.options, self.trainer.clone());
+        let crews = self.crews.clone();
         let result = py.detach(|| {
             let last_look = Cell::new(now());
             let stop = || signals.stops(&last_look);
@@ -105,12 +112,14 @@ impl<'a> Call<'a> {
             session.threads = options.threads.unwrap_or_else(processors);
             session.resume = options.resume;
             session.keeps_records = options.out.is_none();
+            session.crews = crews.map(|crews| crews as Arc<dyn Crews>);
             observer.into_iter().for_each(|observer| session.observers.add(observer));
             body(&mut session, trainer)
         });
-        let of_learner = self.trainer.as_ref().and_then(|trainer| trainer.signals.take());
+        let of_learner = self.trainer.as_ref().and_then(|trainer| trainer.workers.signals.take());
+        let of_crew = self.crews.as_ref().and_then(|crews| crews.workers.signals.take());
         let of_scheme = self.samplings.iter().find_map(|sampling| sampling.signals.take());
-        match of_learner.or(of_scheme).or_else(|| self.signals.take()) {
+        match of_learner.or(of_crew).or(of_scheme).or_else(|| self.signals.take()) {
             Some(raised) => Err(raised.into()),
             None => Ok(result?),
         }
@@ -149,7 +158,7 @@ fn scenario_fleet(
 
 /// One run. Without a folder it returns the run's data; otherwise they are in the folder.
 #[pyfunction]
-#[pyo3(signature = (scenario, options, trainer=None, plan=None, scheme=None))]
+#[pyo3(signature = (scenario, options, trainer=None, plan=None, scheme=None, crews=None))]
 fn simulate(
     py: Python<'_>,
     scenario: &PyScenario,
@@ -157,9 +166,10 @@ fn simulate(
     trainer: Option<PyRef<'_, PyTrainer>>,
     plan: Option<PyRef<'_, PyPlan>>,
     scheme: Option<PyRef<'_, PyScheme>>,
+    crews: Option<PyRef<'_, PyCrews>>,
 ) -> Result<Option<RunData>, Failure> {
     let samplings = scheme.iter().map(|scheme| Arc::clone(&scheme.sampling)).collect();
-    let call = Call::new(py, options, trainer, samplings)?;
+    let call = Call::new(py, options, (trainer, crews), samplings)?;
     let mut scenario = scenario.0.clone();
     let expected = plan.map(|plan| {
         let costs = plan.are_costs_known.then_some(plan.costs);
@@ -211,9 +221,18 @@ impl SchemeArgument<'_> {
     }
 }
 
+/// Part `index` of `count` of runs that are numbered from `first` on.
+fn part(index: u64, count: u64, first: u64) -> Result<Part, Failure> {
+    let shard = Shard::new(index, count).ok_or_else(|| {
+        let problem = format!("shard is ({index}, {count}), and there is no such part");
+        Failure::input(problem, "write shard=(i, n), where i counts from 0 and is below n").at("shard")
+    })?;
+    Ok(Part { shard, first })
+}
+
 /// Every scheme with every seed; the result as JSON, or none if it was interrupted.
 #[pyfunction]
-#[pyo3(signature = (scenario, options, schemes, reference, seeds, give_up=None, pilots=true, trainer=None))]
+#[pyo3(signature = (scenario, options, schemes, reference, seeds, give_up=None, pilots=true, trainer=None, crews=None, shard=None))]
 #[expect(clippy::too_many_arguments, reason = "the façade names them")]
 fn compare(
     py: Python<'_>,
@@ -225,7 +244,9 @@ fn compare(
     give_up: Option<f64>,
     pilots: bool,
     trainer: Option<PyRef<'_, PyTrainer>>,
-) -> Result<Option<String>, Failure> {
+    crews: Option<PyRef<'_, PyCrews>>,
+    shard: Option<(u64, u64, u64)>,
+) -> Result<Option<(String, u64)>, Failure> {
     let sampling = |scheme: &SchemeArgument<'_>| match scheme {
         SchemeArgument::Custom(scheme) => Some(Arc::clone(&scheme.sampling)),
         SchemeArgument::Name(_) => None,
@@ -233,35 +254,38 @@ fn compare(
     let samplings = schemes.iter().filter_map(sampling).collect();
     let reference = reference.scheme()?;
     let schemes = schemes.iter().map(SchemeArgument::scheme).collect::<Result<Vec<_>, _>>()?;
-    let study = Study { schemes, reference, seeds, give_up, no_pilot: !pilots };
-    let call = Call::new(py, options, trainer, samplings)?;
+    let part = shard.map(|(index, count, first)| part(index, count, first)).transpose()?;
+    let study = Study { schemes, reference, seeds, give_up, no_pilot: !pilots, part };
+    let call = Call::new(py, options, (trainer, crews), samplings)?;
     let mut scenario = scenario.0.clone();
     let out = options.out.as_deref();
     let studied = call.detached(py, |session, trainer| {
         study.check(&scenario)?;
         let setup = setup(&mut scenario, trainer, session)?;
         let studied = study.run_in(&setup, &scenario, out, "", session)?;
+        let items = study.items(&scenario);
         // Results are plain data, so they have a text.
-        Ok(studied.map(|studied| serde_json::to_string(&studied.json).unwrap_or_default()))
+        Ok(studied.map(|studied| (serde_json::to_string(&studied.json).unwrap_or_default(), items)))
     })?;
     Ok(studied)
 }
 
 /// α and β from pilots, as JSON; none if they were interrupted.
 #[pyfunction]
-#[pyo3(signature = (scenario, options, trainer=None))]
+#[pyo3(signature = (scenario, options, trainer=None, crews=None))]
 fn pilot(
     py: Python<'_>,
     scenario: &PyScenario,
     options: &Options,
     trainer: Option<PyRef<'_, PyTrainer>>,
+    crews: Option<PyRef<'_, PyCrews>>,
 ) -> Result<Option<String>, Failure> {
-    let call = Call::new(py, options, trainer, Vec::new())?;
+    let call = Call::new(py, options, (trainer, crews), Vec::new())?;
     let mut scenario = scenario.0.clone();
     let out = options.out.as_deref();
     let piloted = call.detached(py, |session, trainer| {
         let setup = setup(&mut scenario, trainer, session)?;
-        let pilots = Pilots { setup: &setup, scenario: &scenario, out, prefix: "", kept: 0 };
+        let pilots = Pilots { setup: &setup, scenario: &scenario, out, prefix: "", kept: 0, part: None };
         let piloted = setup.with_crew(session.threads, |crew| pilots.run(crew, session))?;
         let Some(piloted) = piloted else { return Ok(None) };
         let hours = piloted.hours();

@@ -12,6 +12,7 @@ use crate::error::RunError;
 use crate::seed_after;
 use crate::session::Session;
 use crate::setup::{Planned, Setup};
+use crate::shard::{Part, Place};
 use crate::single::{Single, WarmStart};
 use crate::warnings;
 
@@ -32,6 +33,8 @@ pub(crate) struct Comparison<'a> {
     pub out: Option<&'a Path>,
     /// What observers are shown before a run's number and name.
     pub prefix: &'a str,
+    /// The runs that this process does, and the folder of the comparison; none if it does all.
+    pub part: Option<(Part, &'a Path)>,
 }
 
 /// How a scheme did.
@@ -92,6 +95,10 @@ impl Comparison<'_> {
                 Err(error) => return Err(error),
             };
             let Some(entry) = runs else { return Ok(None) };
+            // A shard lists its own runs, or the scheme of which it cannot have any.
+            if entry.runs.as_ref().is_ok_and(Vec::is_empty) {
+                continue;
+            }
             if scheme == self.reference {
                 limit_hours = self.give_up.zip(entry.whole_hours()).map(|(factor, hours)| factor * hours);
             }
@@ -117,7 +124,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// All seeds of one scheme; none if it was interrupted.
+    /// All seeds of one scheme, or those of the shard; none if it was interrupted.
     fn seeds(
         &self,
         (scenario, planned): (&Scenario, &Planned),
@@ -128,8 +135,20 @@ impl Comparison<'_> {
         let scheme = scenario.plan.scheme.clone();
         let (mut runs, mut curve) = (Vec::new(), None);
         for number in 0..self.seeds {
-            let mut scenario = scenario.clone();
-            scenario.seed = seed_after(scenario.seed, number);
+            let seed = seed_after(scenario.seed, number);
+            let name = format!("{scheme}-seed{seed}");
+            let (out, repeats) = match self.place(&scheme, number, &folder_name(&name)) {
+                None => (self.out.map(|out| out.join(folder_name(&name))), false),
+                Some(None) => continue,
+                Some(Some(Place::Own(folder))) => (Some(folder), false),
+                Some(Some(Place::Repeated(folder))) => (Some(folder), true),
+                Some(Some(Place::Done(_, fold))) => {
+                    runs.push(fold.summary);
+                    curve.get_or_insert(fold.curve);
+                    continue;
+                }
+            };
+            let mut scenario = Scenario { seed, ..scenario.clone() };
             self.setup.with_first_model(&mut scenario)?;
             let warm_start =
                 self.warm_starts.get(number as usize).filter(|_| scheme.needs_constants()).cloned();
@@ -137,8 +156,6 @@ impl Comparison<'_> {
             let before_hours = warm_start.as_ref().map_or(0.0, |start| start.secs / 3600.0);
             let limits = [limit_hours.map(|hours| hours + before_hours), scenario.stop.virtual_hours_max];
             scenario.stop.virtual_hours_max = limits.into_iter().flatten().min_by(f64::total_cmp);
-            let name = format!("{scheme}-seed{}", scenario.seed);
-            let out = self.out.map(|out| out.join(folder_name(&name)));
             let all = self.schemes.len() as u64 * self.seeds;
             let single = Single {
                 setup: self.setup,
@@ -149,15 +166,31 @@ impl Comparison<'_> {
                 out: out.as_deref(),
                 title: &format!("{}{}/{all} {name}", self.prefix, first + number + 1),
             };
-            let fold = single.run(crew, session)?.fold;
+            let done = if repeats { single.repeat(crew, session)? } else { single.run(crew, session)? };
             // A run that a cap on real time stopped is a lower bound.
-            if fold.summary.end.is_none() && (session.stop)() {
+            if done.fold.summary.end.is_none() && (session.stop)() {
                 return Ok(None);
             }
-            runs.push(fold.summary);
-            curve.get_or_insert(fold.curve);
+            runs.push(done.fold.summary);
+            curve.get_or_insert(done.fold.curve);
         }
         Ok(Some(Entry { scheme, runs: Ok(runs), curve }))
+    }
+
+    /// Where a shard has a run: nowhere, if it neither does the run nor needs its result. None without shards.
+    fn place(&self, scheme: &Scheme, number: u64, name: &str) -> Option<Option<Place>> {
+        let (part, out) = self.part?;
+        let item = |scheme: &Scheme, number: u64| {
+            let place = self.schemes.iter().position(|other| other == scheme).unwrap_or(0) as u64;
+            place * self.seeds + number
+        };
+        // The limit of the other schemes follows from all runs of the reference.
+        let mut others = self.schemes.iter().filter(|other| **other != self.reference);
+        let needed = *scheme == self.reference
+            && self.give_up.is_some()
+            && others.any(|other| (0..self.seeds).any(|number| part.owns(item(other, number))));
+        let item = item(scheme, number);
+        Some((needed || part.owns(item)).then(|| part.place(item, out, "runs", name)))
     }
 }
 

@@ -37,7 +37,8 @@
 //!   a sweep, where one training serves several points.
 //! - [`observe`]: whoever watches runs; [`tensorboard`]: event files.
 //! - [`pilots`]: lines 1–3 of Algorithm 2.
-//! - [`comparison`]: every scheme with every seed; [`study`]: pilots and comparison; [`verdict`]: the result as JSON.
+//! - [`comparison`]: every scheme with every seed; [`study`]: pilots and comparison; [`verdict`]: the result as JSON; [`shard`]:
+//!   both in several parts.
 //! - [`deployed`]: a scenario on real devices; `relay`: its rounds, for observers.
 //! - [`host`]: `host.json`, which describes the machine and not the run.
 //! - [`error`]: one enum for everything that stops a run.
@@ -58,6 +59,7 @@ pub mod retime;
 pub mod reuse;
 pub mod session;
 pub mod setup;
+pub mod shard;
 mod simulate;
 pub mod single;
 pub mod study;
@@ -74,7 +76,7 @@ pub use session::Session;
 pub use setup::{Planned, Setup};
 pub use simulate::{simulate, simulate_planned};
 pub use single::{Finished, Single};
-pub use trainer::Trainer;
+pub use trainer::{Crews, Trainer};
 
 /// The seed `number` places after another one, within what a scenario can hold.
 pub fn seed_after(seed: u64, number: u64) -> u64 {

@@ -34,7 +34,7 @@ pub fn simulate_planned(
         let mut warm_start = None;
         if scenario.pilot.keep && scenario.plan.scheme.needs_constants() {
             let out = out.map(|out| out.join("pilots"));
-            let pilots = Pilots { setup, scenario, out: out.as_deref(), prefix: "", kept: 1 };
+            let pilots = Pilots { setup, scenario, out: out.as_deref(), prefix: "", kept: 1, part: None };
             let pair = pilots.pair(0, crew, session)?.ok_or(RunError::Interrupted)?;
             pair.short_of(scenario.pilot.loss).iter().for_each(|text| session.observers.warn(text));
             warm_start = Some(pair.better);

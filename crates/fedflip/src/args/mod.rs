@@ -30,8 +30,8 @@ pub(crate) use report::ReportArgs;
 pub(crate) use retime::RetimeArgs;
 pub(crate) use scenario::{ScenarioCheckArgs, ScenarioCommand, ScenarioNewArgs};
 pub(crate) use training::{
-    CompareArgs, DashboardArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, RunArgs, SweepArgs,
-    TrainingArgs,
+    CompareArgs, CrewArgs, DashboardArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, RunArgs,
+    SweepArgs, TrainingArgs,
 };
 
 const AFTER_HELP: &str = "\

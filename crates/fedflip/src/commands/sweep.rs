@@ -97,7 +97,10 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
         points: found.iter().map(|found| &found.json).collect(),
     };
     let retimed = session.trainings.as_ref().map_or(0, Trainings::reused);
-    if let Some(out) = &training.out {
+    if let Some(shard) = args.comparison.shard {
+        super::shard_done(shard);
+    }
+    if let Some(out) = training.out.as_ref().filter(|_| args.comparison.shard.is_none()) {
         write_json(&out.join("sweep.json"), &json)?;
     }
     if training.json {
@@ -144,7 +147,7 @@ impl Sweep {
         out: Option<&Path>,
         session: &mut Session<'_>,
     ) -> Result<Option<Vec<Found<'_>>>, RunError> {
-        let (mut found, mut failed) = (Vec::new(), None);
+        let (mut found, mut failed, mut study) = (Vec::new(), None, study.clone());
         for (number, (point, scenario)) in self.points.iter().zip(&self.scenarios).enumerate() {
             let folder = point.name();
             let prefix = format!("{folder} ({} of {}): ", number + 1, self.points.len());
@@ -167,6 +170,7 @@ impl Sweep {
                 }
                 Err(error) => return Err(error),
             }
+            study.part = study.part.map(|part| part.after(study.items(scenario)));
             found.push(Found { point, json, entries });
         }
         match failed {
