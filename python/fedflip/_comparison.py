@@ -31,6 +31,8 @@ class Comparison:
         self.folder = folder
         # A temporary folder lives as long as the comparison.
         self._kept = kept
+        # The number of runs and pilots, by which a sweep divides its work.
+        self._items = 0
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -45,7 +47,8 @@ class Comparison:
     @property
     def runs(self) -> list[Run]:
         """All runs, opened from their folders."""
-        return [open(path) for path in sorted((self.folder / "runs").iterdir()) if path.is_dir()]
+        # A shard may have no runs of its own.
+        return [open(path) for path in sorted((self.folder / "runs").glob("*")) if path.is_dir()]
 
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame."""

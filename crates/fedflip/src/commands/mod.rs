@@ -80,7 +80,7 @@ fn shard_done(shard: Shard) {
     // If nobody listens, the result below says the same in other ways.
     let _ = writeln!(
         std::io::stderr(),
-        "shard {shard} is done; the result has its runs alone. When all shards are done, repeat the command with --resume \
+        "shard {shard} is done; the result has its runs and those of the reference alone. When all shards are done, repeat the command with --resume \
          and without --shard to compare all runs, or name the folders of all shards in `fedflip report`"
     );
 }
