@@ -189,9 +189,11 @@ class Dispatcher:
 
     def _lose(self, event: Gone) -> None:
         slot = self._slots[event.slot]
-        slot.ready, slot.since = False, time.monotonic()
         jobs, slot.orders = list(slot.orders.values()), {}
-        _log.warning("a worker is lost (%s); %d orders are repeated", event.why, len(jobs))
+        # A worker that is not back yet may be lost again.
+        if slot.ready:
+            slot.ready, slot.since = False, time.monotonic()
+            _log.warning("a worker is lost (%s); %d orders are repeated", event.why, len(jobs))
         for place, job in enumerate(jobs):
             # Only the first one was being done.
             job.lost += place == 0

@@ -10,7 +10,7 @@ import struct
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedflip._errors import FedflipError
+from fedflip._errors import FedflipError, LearnerError
 from fedflip._fedflip import __version__
 from fedflip._key import TrainKey
 
@@ -83,10 +83,15 @@ def report_of(work: Any) -> Report:
     """Trains one key, and says what this process is and has. ``work`` is a ``FlatLearner`` or a ``NativeLearner``."""
     samples = [work.samples(device) for device in range(work.devices)]
     device = next((device for device, count in enumerate(samples) if count), 0)
-    update, loss = work.train(work.initial(0), TrainKey(seed=0, round=1, device=device))
+    try:
+        update, loss = work.train(work.initial(0), TrainKey(seed=0, round=1, device=device))
+        trained = update.tobytes() + struct.pack("<d", loss)
+    except LearnerError as error:
+        # A run says more about a training that fails; workers must only fail alike.
+        trained = error.problem.encode()
     return Report(
         f"{socket.gethostname()}:{os.getpid()}",
-        hashlib.sha256(update.tobytes() + struct.pack("<d", loss)).hexdigest(),
+        hashlib.sha256(trained).hexdigest(),
         __version__,
         _processor(),
         _data_digest(work, samples),

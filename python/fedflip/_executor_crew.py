@@ -127,7 +127,7 @@ class _ExecutorEngine:
         for call in self._calls:
             call.cancel()
         if self._executor is not None and not isinstance(self._source, Executor):
-            self._executor.shutdown(wait=True, cancel_futures=True)
+            self._executor.shutdown(wait=True)
 
     def _submit(self, slot: int, order: Order | None, with_learner: bool) -> None:
         if self._executor is None:
