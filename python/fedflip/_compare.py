@@ -147,7 +147,10 @@ def _part(shard: Any, out: Any) -> tuple[int, int, int]:
         index, count, first = (*map(operator.index, shard), 0)[:3]
     except (TypeError, ValueError):
         raise InputError(
-            f"shard is {shard!r}", where="shard", value=shard, remedy="write shard=(i, n), such as shard=(0, 3)"
+            f"shard is {shard!r}",
+            where="shard",
+            value=shard,
+            remedy="write shard=(i, n), such as shard=(0, 3)",
         ) from None
     if out is None:
         raise InputError(

@@ -7,7 +7,9 @@ from pathlib import Path
 
 def run_bytes(folder: Path) -> dict[str, bytes]:
     """All files of a run but those that belong to the machine and to sessions."""
-    named = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    named = {
+        path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()
+    }
     return {
         name: path.read_bytes()
         for name, path in named.items()

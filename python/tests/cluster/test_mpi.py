@@ -17,7 +17,9 @@ from cluster_learners import Slow
 from run_bytes import assert_same
 
 pytest.importorskip("mpi4py")
-MPIRUN = shutil.which("mpirun", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+MPIRUN = shutil.which(
+    "mpirun", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+)
 pytestmark = pytest.mark.skipif(MPIRUN is None, reason="there is no mpirun")
 
 SCENARIO = 'seed = 3\n[task]\nname = "synthetic"\n[stop]\nrounds_max = 6\n[record]\ncheckpoint_secs = 0\n'
@@ -51,7 +53,13 @@ def script(folder: Path, traces: Path) -> Path:
 def expected(folder: Path, traces: Path) -> Path:
     learner = Slow(str(traces), secs=0)
     ff.simulate(
-        learner, plan="full", rounds_max=6, seed=5, record={"checkpoint_secs": 0}, out=folder / "one", progress=False
+        learner,
+        plan="full",
+        rounds_max=6,
+        seed=5,
+        record={"checkpoint_secs": 0},
+        out=folder / "one",
+        progress=False,
     )
     return folder / "one"
 
@@ -61,7 +69,12 @@ def test_the_command_line_has_the_bytes_of_one_thread(tmp_path: Path) -> None:
     words = ["-m", "fedflip", "run", "s.toml", "--quiet", "--out"]
     subprocess.run([sys.executable, *words, "one", "--threads", "1"], cwd=tmp_path, check=True)
     done = subprocess.run(
-        mpirun(3, *words, "mpi", "--crew", "mpi"), cwd=tmp_path, env=environment(), timeout=120, capture_output=True, text=True
+        mpirun(3, *words, "mpi", "--crew", "mpi"),
+        cwd=tmp_path,
+        env=environment(),
+        timeout=120,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("ended at its cap") == 1
