@@ -10,6 +10,7 @@ Needs Ray; ``--speed`` also needs PyTorch and the data set cifar10.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import statistics
@@ -85,7 +86,7 @@ def round_secs(*, rounds: int, **arguments: Any) -> float:
 
     work = arguments.pop("work")
     ff.simulate(work, rounds_max=rounds, callbacks=[seen], progress=False, **arguments)
-    return statistics.median(after - before for before, after in zip(ends, ends[1:], strict=False))
+    return statistics.median(after - before for before, after in itertools.pairwise(ends))
 
 
 def parts(cohort: int, rounds: int) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -76,11 +77,16 @@ def test_shards_together_have_the_bytes_of_one_call(tmp_path: Path, words: list[
     )
     assert kept(tmp_path / "together") == expected
     # The report counts every run once.
-    tables = []
-    for name, folders in (("whole", ["whole"]), ("apart", [f"apart-{index}" for index in range(PARTS)])):
-        fedflip(tmp_path, "report", *folders, "--format", "csv", "--out", f"report-{name}")
-        tables.append({path.name: path.read_text() for path in (tmp_path / f"report-{name}").iterdir()})
-    assert tables[0].keys() == tables[1].keys()
+    apart = [f"apart-{index}" for index in range(PARTS)]
+    assert tables(tmp_path, ["whole"]) == tables(tmp_path, apart)
+
+
+def tables(folder: Path, named: list[str]) -> dict[str, str]:
+    """The tables of a report, without the names of folders."""
+    out = folder / f"report-{len(named)}"
+    fedflip(folder, "report", *named, "--format", "csv", "--out", str(out))
+    found = {path.relative_to(out).as_posix(): path.read_text() for path in out.rglob("*") if path.is_file()}
+    return {name: re.sub(r"whole|apart-\d", "FOLDER", text) for name, text in found.items()}
 
 
 def test_a_shard_that_is_interrupted_resumes(tmp_path: Path) -> None:
