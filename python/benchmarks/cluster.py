@@ -13,6 +13,7 @@ import argparse
 import itertools
 import json
 import math
+import os
 import statistics
 import sys
 import time
@@ -90,29 +91,43 @@ def round_secs(*, rounds: int, **arguments: Any) -> float:
 
 
 def parts(cohort: int, rounds: int) -> dict[str, float]:
-    """The measured parts of a round: seconds for each MB of a model, and for each update of 3.2 million parameters."""
+    """The parts of a round, each measured by itself: seconds for each MB of a model, and for each update."""
     import ray
 
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
         model, megabytes = np.zeros(PARAMETERS, np.float32), 4 * PARAMETERS / MB
-        put = statistics.median(timed(lambda: ray.put(model)) for _ in range(5)) / megabytes
+        put = statistics.median(timed(lambda: ray.put(model)) for _ in range(9)) / megabytes
+        stored, received = worker_and_receive_secs(ray)
         learner = Constant(cohort, PARAMETERS)
         common: dict[str, Any] = {"work": learner, "plan": "full", "seed": 1, "rounds": rounds}
-        # The driver alone, with updates that cost nothing; then with those of two workers.
+        # The driver alone: updates that cost nothing are copied, checked and added up.
         driver = round_secs(crew=Ready(), **common) / cohort
-        crew = ff.RayCrew(2)
-        whole = round_secs(crew=crew, **common) / cohort
-        alone = statistics.median(timed(lambda: learner.train(model, None)) for _ in range(5))
+        whole = round_secs(crew=ff.RayCrew(2), **common)
     finally:
         ray.shutdown()
     return {
         "broadcast_secs_per_mb": put,
+        "store_secs_per_update": stored,
+        "receive_secs_per_update": received,
         "sum_secs_per_update": driver,
-        "receive_secs_per_update": max(0.0, whole - driver),
-        "train_secs": alone,
-        "round_secs_of_two_workers": whole * cohort,
+        "round_secs_of_two_workers": whole,
     }
+
+
+def worker_and_receive_secs(ray: Any) -> tuple[float, float]:
+    """What a worker takes to make and store an update, and what the driver takes to get one more than a copy of it."""
+    update = np.full(PARAMETERS, np.float32(0.001), np.float32)
+    actor = ray.remote(Constant).remote(1, PARAMETERS)
+    ray.get(actor.samples.remote(0))
+    count, here = 16, np.empty_like(update)
+    begun = time.perf_counter()
+    made = [actor.train.options(num_returns=2).remote(None, None)[0] for _ in range(count)]
+    ray.wait(made, num_returns=count, fetch_local=False)
+    stored = (time.perf_counter() - begun) / count
+    copied = statistics.median(timed(lambda: np.copyto(here, update)) for _ in range(count))
+    received = statistics.median(timed(lambda one=one: np.copyto(here, ray.get(one))) for one in made)
+    return stored, max(0.0, received - copied)
 
 
 def predicted(
@@ -124,24 +139,33 @@ def predicted(
     # Machines pass the model on to each other, so that each step doubles their number.
     hops = math.ceil(math.log2(machines)) if machines > 1 else 0
     broadcast = measured["broadcast_secs_per_mb"] * megabytes + hops * wire_secs
-    train = math.ceil(cohort / workers) * asked.train_secs
+    train = math.ceil(cohort / workers) * (asked.train_secs + measured["store_secs_per_update"])
     each = max(measured["receive_secs_per_update"], wire_secs if machines > 1 else 0.0)
     driver = cohort * (each + measured["sum_secs_per_update"])
+    if machines == 1:
+        # Driver and workers share the processors of this machine.
+        busy = (
+            measured["store_secs_per_update"]
+            + measured["receive_secs_per_update"]
+            + measured["sum_secs_per_update"]
+        )
+        driver = max(driver, cohort * busy / len(os.sched_getaffinity(0)))
     return {"broadcast": broadcast, "train": train, "driver": driver, "round": broadcast + max(train, driver)}
 
 
 def show_parts(asked: argparse.Namespace) -> dict[str, Any]:
     cohort = 20 if asked.quick else 100
     measured = parts(cohort, 2 if asked.quick else 4)
-    small = argparse.Namespace(gbps=asked.gbps, train_secs=measured["train_secs"])
+    small = argparse.Namespace(gbps=asked.gbps, train_secs=0.0)
     check = predicted(measured, small, 2, cohort, 1)
     large = predicted(measured, asked, asked.workers, asked.cohort, max(1, asked.workers // asked.cores))
     print(f"one update: {4 * PARAMETERS / MB:.1f} MB, {PARAMETERS:,} parameters\n")
     for name, value in measured.items():
         print(f"  {name.replace('_', ' '):28} {1000 * value:10.2f} ms")
+    ratio = measured["round_secs_of_two_workers"] / check["round"]
     print(
         f"\ncheck: a round of {cohort} updates with 2 workers on this machine\n"
-        f"  predicted {check['round']:.2f} s, measured {measured['round_secs_of_two_workers']:.2f} s\n"
+        f"  predicted {check['round']:.2f} s, measured {measured['round_secs_of_two_workers']:.2f} s: {ratio:.2f} times\n"
         f"\n{asked.workers:,} workers on {max(1, asked.workers // asked.cores):,} machines, a cohort of {asked.cohort:,}, "
         f"{asked.gbps:g} Gbit/s, {asked.train_secs:g} s a training"
     )
@@ -192,7 +216,7 @@ def speed(asked: argparse.Namespace) -> dict[str, Any]:
         "cifar10-mobilenet": (native, {"threads": 2, "data_dir": asked.data_dir}),
         "TorchLearner": (torch_learner(), {"workers": "process", "threads": 2, "plan": "full", "seed": 2}),
     }
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     found: dict[str, Any] = {}
     try:
         for name, (work, here) in cases.items():

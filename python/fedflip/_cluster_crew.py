@@ -131,6 +131,22 @@ class ClusterCrew:
         metrics: dict[str, tuple[float, float]] = answer
         return metrics
 
+    @property
+    def runs_at_once(self) -> int:
+        """The number of workers that can do whole runs of a native task."""
+        return 0 if self._engine is None else self._engine.slots
+
+    def whole_runs(self, runs: Sequence[tuple[str, str]]) -> None:
+        """Does whole runs, one on each worker at a time. ``runs`` has the scenario and the folder of each."""
+        from fedflip._cluster_runs import keep
+
+        dispatcher = self._opened()
+        jobs = dispatcher.begin("run", np.zeros(self._size, np.float32), [text for text, _ in runs])
+        for job, (_, folder) in zip(jobs, runs, strict=True):
+            [packed] = dispatcher.answers([job])
+            keep(packed, folder)
+            job.answer = None
+
     def close(self) -> None:
         """Ends the workers. Outstanding trainings are lost; the crew may be opened again."""
         engine, self._engine, self._dispatcher = self._engine, None, None

@@ -41,7 +41,7 @@ class _Model:
 
 @dataclass(eq=False)
 class Job:
-    """One training, loss or evaluation, and what became of it."""
+    """One training, loss, evaluation or whole run, and what became of it."""
 
     ticket: int
     kind: str
@@ -55,7 +55,9 @@ class Job:
     @property
     def device(self) -> int | None:
         """The device, if there is one."""
-        return self.argument.device if self.kind == "train" else self.argument
+        if self.kind == "train":
+            return int(self.argument.device)
+        return self.argument if self.kind == "loss" else None
 
 
 @dataclass(eq=False)

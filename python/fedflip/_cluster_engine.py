@@ -15,12 +15,12 @@ class Order(NamedTuple):
     """One piece of work for a worker."""
 
     ticket: int
-    #: ``"train"``, ``"loss"`` or ``"evaluate"``.
+    #: ``"train"``, ``"loss"``, ``"evaluate"`` or ``"run"``.
     kind: str
     #: A number that is different for each model, and the model as ``publish`` returned it.
     number: int
     model: Any
-    #: A TrainKey, a device, or None.
+    #: A TrainKey, a device, the text of a scenario, or None.
     argument: Any
 
 

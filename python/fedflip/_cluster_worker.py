@@ -14,6 +14,7 @@ from fedflip._cluster_probe import Report, report_of
 from fedflip._errors import FedflipError, LearnerError
 from fedflip._key import TrainKey
 from fedflip._learner_layout import Array
+from fedflip._native_learner import NativeLearner
 
 __all__ = ["Done", "Serving", "do_in_process"]
 
@@ -55,6 +56,8 @@ class Serving:
         """Trains, evaluates or computes a loss. ``number`` is a different one for each model."""
         with self._lock:
             try:
+                if kind == "run" and isinstance(self._work, NativeLearner):
+                    return True, self._work.whole_run(argument), None
                 lent = self._lent(number, model)
                 if kind == "evaluate":
                     return True, self._work.evaluate(lent), None
@@ -62,7 +65,7 @@ class Serving:
                     return True, self._work.loss(lent, argument), None
                 update, loss = self._work.train(lent, TrainKey(*argument))
                 return True, loss, update
-            except LearnerError as error:
+            except FedflipError as error:
                 # The learner may have damaged its copy.
                 self._model = None
                 # Tracebacks do not travel; their text is in the error.

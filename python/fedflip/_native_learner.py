@@ -102,6 +102,12 @@ class NativeLearner:
         """The names of the metrics, and whether larger or smaller values are better."""
         return dict(self.native.metrics())
 
+    def whole_run(self, text: str) -> bytes:
+        """The folder of the run of another scenario with the same data, packed."""
+        from fedflip._cluster_runs import whole_run
+
+        return whole_run(text, self._made_of[2])
+
     def data_digest(self) -> str:
         """The digest of all samples of all devices."""
         return self.native.data_digest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,8 @@ __all__ = ["RayCrew"]
 class RayCrew(ClusterCrew):
     """Workers that are actors of a Ray cluster (``pip install fedflip[ray]``).
 
-    Each worker is an actor with a processor, or a share of a GPU, of its own. It loads learner and data once. A model is put
-    into Ray's object store once, however many workers train from it. An actor, a raylet or a machine that dies costs its
-    unfinished updates, which other workers repeat; the actor starts again where the cluster has room.
+    Each worker is an actor that loads learner and data once. A model is put into Ray's object store once, however many
+    workers train from it. An actor, a raylet or a machine that dies costs its unfinished updates, which others repeat.
 
     Args:
         num_workers: The number of actors; by default as many as the cluster has room for.
@@ -28,7 +28,7 @@ class RayCrew(ClusterCrew):
         address: The cluster, such as ``"auto"`` or ``"ray://host:10001"``. By default that of ``RAY_ADDRESS``, or one on this
             machine that ends with the crew.
         resources: Further resources of an actor, as Ray names them.
-        mixed: Admit workers that differ in processor, version or data. The run's ``host.json`` and its report name them.
+        mixed: Admit workers that differ in processor, version or data, and record them.
         join_secs: The longest time without any worker.
 
     Examples:
@@ -61,7 +61,9 @@ class RayCrew(ClusterCrew):
         except ModuleNotFoundError as error:
             raise ImportError("RayCrew needs Ray: pip install 'fedflip[ray]'", name="ray") from error
         if began := not ray.is_initialized():
-            ray.init(address=self.address, include_dashboard=False, log_to_driver=False)
+            # Ray itself would join any cluster that somebody has left running here.
+            address = self.address or os.environ.get("RAY_ADDRESS", "local")
+            ray.init(address=address, include_dashboard=False, log_to_driver=False)
         has, slots = ray.cluster_resources(), self.num_workers
         if slots is None:
             asked = {"CPU": self.options["num_cpus"], "GPU": self.options["num_gpus"]}
@@ -121,8 +123,7 @@ class _RayEngine:
         ready, _ = self._ray.wait(awaited, num_returns=1, timeout=secs, fetch_local=False)
         if ready:
             ready, _ = self._ray.wait(awaited, num_returns=len(awaited), timeout=0, fetch_local=False)
-        events: list[Event] = []
-        gone: dict[int, str] = {}
+        events, gone = list[Event](), dict[int, str]()
         for answer in ready:
             slot, ticket = self._awaited.pop(answer)
             try:

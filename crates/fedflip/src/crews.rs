@@ -54,5 +54,6 @@ pub(crate) fn of(
         data_dir,
         mixed: args.mixed,
     };
-    host(&request).map(Some).map_err(|(problem, remedy)| CliError::usage(problem, remedy))
+    let refused = |(problem, remedy)| CliError::usage(format!("--crew {kind}: {problem}"), remedy);
+    host(&request).map(Some).map_err(refused)
 }

@@ -15,8 +15,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// Does what the words of a command line ask for, the name of the program first, and returns the exit code. The words
-/// of `program` start the command line in another process. `crews` makes an object `Crews` of the values of `--crew`,
-/// `--address`, `--workers`, `--data-dir` and `--mixed`.
+/// of `program` start the command line in another process. `crews` makes an object `Crews` of what a request says.
 #[pyfunction]
 fn run_command_line(py: Python<'_>, program: Vec<OsString>, words: Vec<OsString>, crews: Py<PyAny>) -> u8 {
     let make = move |request: &CrewRequest<'_>| Python::attach(|py| made(py, &crews, request));
@@ -39,6 +38,6 @@ fn made(
         let value = error.value(py);
         let text = |name: &str| value.getattr(name).and_then(|text| text.extract::<String>());
         let problem = text("problem").unwrap_or_else(|_| error.to_string());
-        (format!("--crew {kind}: {problem}"), text("remedy").unwrap_or_default())
+        (problem, text("remedy").unwrap_or_default())
     })
 }

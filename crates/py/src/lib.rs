@@ -9,7 +9,8 @@
 //! - `cli`: the command line.
 //! - `fleet`, `plan`: fleets and plans; `tasks`: what is built in.
 //! - `scenario`, `simulate`: scenarios and simulated runs; `learner`, `crew`, `native`: what trains in them; `scheme`: what
-//!   draws their cohorts; `observer`: what watches them; `signals`: Ctrl-C and exceptions.
+//!   draws their cohorts; `observer`: what watches them; `signals`: Ctrl-C and exceptions; `shard`: parts of
+//!   comparisons.
 //! - `runs`, `tables`: what a run leaves behind.
 //! - `serve`, `certs`: real devices.
 
@@ -28,6 +29,7 @@ mod runs;
 mod scenario;
 mod scheme;
 mod serve;
+mod shard;
 mod signals;
 mod simulate;
 mod tables;

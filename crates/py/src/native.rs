@@ -1,6 +1,6 @@
 //! Native tasks whose devices are trained by workers of Python: the worker's side, and the run's side.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fedflip_fleet::{Metrics, ModelVector, csv_file};
@@ -9,7 +9,7 @@ use fedflip_learn::metrics::Direction;
 use fedflip_learn::sgd::{SgdLearner, SgdWorker};
 use fedflip_learn::shards::{SampleBuffer, Shards};
 use fedflip_learn::{Crew, Encoding, LearnError, Learner, Metric, TrainKey, Trained};
-use fedflip_run::trainer::WorkersNote;
+use fedflip_run::trainer::{WholeRun, WorkersNote};
 use fedflip_run::{Crews, Trainer};
 use fedflip_scenario::{InMemory, Scenario, Source};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -192,6 +192,21 @@ impl Crews for HostCrews {
             opened.map(drop).map_err(|error| self.workers.failed(py, error))
         })?;
         Ok(Arc::new(CrewedTrainer { native, workers: Arc::clone(&self.workers) }))
+    }
+
+    fn runs_at_once(&self) -> usize {
+        Python::attach(|py| {
+            let count = self.workers.crew.bind(py).getattr("runs_at_once");
+            count.and_then(|count| count.extract()).unwrap_or(0)
+        })
+    }
+
+    fn whole_runs(&self, runs: &[WholeRun]) -> Result<(), LearnError> {
+        Python::attach(|py| {
+            let runs: Vec<(&str, &Path)> = runs.iter().map(|run| (&*run.text, &*run.folder)).collect();
+            let done = self.workers.crew.bind(py).call_method1("whole_runs", (runs,));
+            done.map(drop).map_err(|error| self.workers.failed(py, error))
+        })
     }
 }
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use fedflip_agent::data_dir::data_dir;
 use fedflip_plan::Scheme;
 use fedflip_run::pilots::Pilots;
-use fedflip_run::shard::{Part, Shard};
 use fedflip_run::study::Study;
 use fedflip_run::{
     Crews, Finished, RunError, Session, Setup, Trainer, processors, simulate_planned, warnings,
@@ -24,6 +23,7 @@ use crate::plan::PyPlan;
 use crate::runs::RunData;
 use crate::scenario::PyScenario;
 use crate::scheme::{PySampling, PyScheme};
+use crate::shard::part;
 use crate::signals::{Signals, now};
 
 /// Adds what the module has to the extension module.
@@ -219,15 +219,6 @@ impl SchemeArgument<'_> {
             Self::Custom(scheme) => Ok(scheme.scheme.clone()),
         }
     }
-}
-
-/// Part `index` of `count` of runs that are numbered from `first` on.
-fn part(index: u64, count: u64, first: u64) -> Result<Part, Failure> {
-    let shard = Shard::new(index, count).ok_or_else(|| {
-        let problem = format!("shard is ({index}, {count}), and there is no such part");
-        Failure::input(problem, "write shard=(i, n), where i counts from 0 and is below n").at("shard")
-    })?;
-    Ok(Part { shard, first })
 }
 
 /// Every scheme with every seed; the result as JSON, or none if it was interrupted.

@@ -1,6 +1,7 @@
 //! Every scheme with every seed, under equal settings, to the target: what the paper's Table I is made from.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use fedflip_learn::Crew;
 use fedflip_plan::{Constants, PlanError, Scheme};
@@ -78,16 +79,15 @@ impl Comparison<'_> {
         let mut order: Vec<usize> = (0..self.schemes.len()).collect();
         order.sort_by_key(|&place| self.schemes[place] != self.reference);
         let (mut done, mut warned, mut limit_hours) = (Vec::new(), Vec::new(), None);
+        let mut spread = self.spread(std::iter::once(&self.reference), None, session)?;
         for (number, place) in order.into_iter().enumerate() {
             let scheme = self.schemes[place].clone();
-            let mut scenario = self.scenario.clone();
-            scenario.plan.scheme = scheme.clone();
-            scenario.plan.constants = self.constants;
+            let scenario = self.scenario_of(&scheme);
             let runs = match self.setup.plan(&scenario, Some(self.constants)) {
                 Ok(planned) => {
                     self.warn(&planned, &scenario, &mut warned, session);
                     let first = number as u64 * self.seeds;
-                    self.seeds((&scenario, &planned), (first, limit_hours), crew, session)?
+                    self.seeds((&scenario, &planned), (first, limit_hours), (&spread, crew), session)?
                 }
                 Err(RunError::Plan(error)) => {
                     Some(Entry { scheme: scheme.clone(), runs: Err(error), curve: None })
@@ -101,6 +101,8 @@ impl Comparison<'_> {
             }
             if scheme == self.reference {
                 limit_hours = self.give_up.zip(entry.whole_hours()).map(|(factor, hours)| factor * hours);
+                let others = self.schemes.iter().filter(|scheme| **scheme != self.reference);
+                spread.extend(self.spread(others, limit_hours, session)?);
             }
             done.push((place, entry));
         }
@@ -129,14 +131,14 @@ impl Comparison<'_> {
         &self,
         (scenario, planned): (&Scenario, &Planned),
         (first, limit_hours): (u64, Option<f64>),
-        crew: &mut dyn Crew,
+        (spread, crew): (&BTreeSet<PathBuf>, &mut dyn Crew),
         session: &mut Session<'_>,
     ) -> Result<Option<Entry>, RunError> {
         let scheme = scenario.plan.scheme.clone();
         let (mut runs, mut curve) = (Vec::new(), None);
         for number in 0..self.seeds {
-            let seed = seed_after(scenario.seed, number);
-            let name = format!("{scheme}-seed{seed}");
+            let (scenario, warm_start) = self.run_of(scenario, number, limit_hours)?;
+            let name = format!("{scheme}-seed{}", scenario.seed);
             let (out, repeats) = match self.place(&scheme, number, &folder_name(&name)) {
                 None => (self.out.map(|out| out.join(folder_name(&name))), false),
                 Some(None) => continue,
@@ -148,14 +150,7 @@ impl Comparison<'_> {
                     continue;
                 }
             };
-            let mut scenario = Scenario { seed, ..scenario.clone() };
-            self.setup.with_first_model(&mut scenario)?;
-            let warm_start =
-                self.warm_starts.get(number as usize).filter(|_| scheme.needs_constants()).cloned();
-            // The time of pilots is on the clock before the first round: it is no reason to give up.
-            let before_hours = warm_start.as_ref().map_or(0.0, |start| start.secs / 3600.0);
-            let limits = [limit_hours.map(|hours| hours + before_hours), scenario.stop.virtual_hours_max];
-            scenario.stop.virtual_hours_max = limits.into_iter().flatten().min_by(f64::total_cmp);
+            let is_there = repeats || out.as_ref().is_some_and(|out| spread.contains(out));
             let all = self.schemes.len() as u64 * self.seeds;
             let single = Single {
                 setup: self.setup,
@@ -166,7 +161,7 @@ impl Comparison<'_> {
                 out: out.as_deref(),
                 title: &format!("{}{}/{all} {name}", self.prefix, first + number + 1),
             };
-            let done = if repeats { single.repeat(crew, session)? } else { single.run(crew, session)? };
+            let done = if is_there { single.repeat(crew, session)? } else { single.run(crew, session)? };
             // A run that a cap on real time stopped is a lower bound.
             if done.fold.summary.end.is_none() && (session.stop)() {
                 return Ok(None);
@@ -175,6 +170,37 @@ impl Comparison<'_> {
             curve.get_or_insert(done.fold.curve);
         }
         Ok(Some(Entry { scheme, runs: Ok(runs), curve }))
+    }
+
+    /// The settings of all runs of a scheme.
+    pub(crate) fn scenario_of(&self, scheme: &Scheme) -> Scenario {
+        let mut scenario = self.scenario.clone();
+        scenario.plan.scheme = scheme.clone();
+        scenario.plan.constants = self.constants;
+        scenario
+    }
+
+    /// The run of a seed: its scenario, and the model that it continues from.
+    pub(crate) fn run_of(
+        &self,
+        scenario: &Scenario,
+        number: u64,
+        limit_hours: Option<f64>,
+    ) -> Result<(Scenario, Option<WarmStart>), RunError> {
+        let mut scenario = Scenario { seed: seed_after(scenario.seed, number), ..scenario.clone() };
+        self.setup.with_first_model(&mut scenario)?;
+        let needs = scenario.plan.scheme.needs_constants();
+        let warm_start = self.warm_starts.get(number as usize).filter(|_| needs).cloned();
+        // The time of pilots is on the clock before the first round: it is no reason to give up.
+        let before_hours = warm_start.as_ref().map_or(0.0, |start| start.secs / 3600.0);
+        let limits = [limit_hours.map(|hours| hours + before_hours), scenario.stop.virtual_hours_max];
+        scenario.stop.virtual_hours_max = limits.into_iter().flatten().min_by(f64::total_cmp);
+        Ok((scenario, warm_start))
+    }
+
+    /// The name of a run's folder.
+    pub(crate) fn folder_of(scenario: &Scenario) -> String {
+        folder_name(&format!("{}-seed{}", scenario.plan.scheme, scenario.seed))
     }
 
     /// Where a shard has a run: nowhere, if it neither does the run nor needs its result. None without shards.

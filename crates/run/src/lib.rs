@@ -37,7 +37,7 @@
 //!   a sweep, where one training serves several points.
 //! - [`observe`]: whoever watches runs; [`tensorboard`]: event files.
 //! - [`pilots`]: lines 1–3 of Algorithm 2.
-//! - [`comparison`]: every scheme with every seed; [`study`]: pilots and comparison; [`verdict`]: the result as JSON; [`shard`]:
+//! - [`comparison`]: every scheme with every seed; [`study`]: pilots and comparison; [`verdict`]: the result as JSON; `spread`: whole runs on workers; [`shard`]:
 //!   both in several parts.
 //! - [`deployed`]: a scenario on real devices; `relay`: its rounds, for observers.
 //! - [`host`]: `host.json`, which describes the machine and not the run.
@@ -62,6 +62,7 @@ pub mod setup;
 pub mod shard;
 mod simulate;
 pub mod single;
+mod spread;
 pub mod study;
 pub mod tensorboard;
 pub mod trainer;

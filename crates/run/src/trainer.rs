@@ -1,5 +1,6 @@
 //! What trains and evaluates the runs of a setup: the native kernels, or a learner of a program's own.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use fedflip_fleet::{Metrics, ModelVector};
@@ -38,6 +39,25 @@ pub trait Trainer: Send + Sync {
 pub trait Crews: Send + Sync {
     /// What trains a scenario's task with these workers. `native` has the data of the same task in this process.
     fn trainer(&self, scenario: &Scenario, native: Arc<dyn Trainer>) -> Result<Arc<dyn Trainer>, LearnError>;
+
+    /// How many whole runs the workers of an open crew do at the same time; 0 if they do none.
+    fn runs_at_once(&self) -> usize {
+        0
+    }
+
+    /// Does whole runs, each on one worker. Afterwards their folders are there, as if the runs had been done here.
+    fn whole_runs(&self, _runs: &[WholeRun]) -> Result<(), LearnError> {
+        Ok(())
+    }
+}
+
+/// A run that one worker does from its beginning to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WholeRun {
+    /// The scenario, which needs no files.
+    pub text: String,
+    /// Where the run goes.
+    pub folder: PathBuf,
 }
 
 /// What `host.json` says of the workers of a session.

@@ -39,7 +39,12 @@ def place(tmp_path: Path) -> Path:
 def run(place: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(place / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
-        words, cwd=place, env={**os.environ, "PATH": path, **variables}, capture_output=True, text=True, timeout=200
+        words,
+        cwd=place,
+        env={**os.environ, "PATH": path, **variables},
+        capture_output=True,
+        text=True,
+        timeout=200,
     )
     assert done.returncode == 0, done.stderr
     return done
@@ -49,7 +54,9 @@ def run(place: Path, *words: str, **variables: str) -> subprocess.CompletedProce
 def test_scripts_are_sound(script: Path) -> None:
     subprocess.run(["bash", "-n", str(script)], check=True)
     assert "#SBATCH" in script.read_text() and os.access(script, os.X_OK)
-    shellcheck = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    shellcheck = shutil.which(
+        "shellcheck", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    )
     if shellcheck is not None:
         done = subprocess.run([shellcheck, str(script)], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout

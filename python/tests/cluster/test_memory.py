@@ -33,7 +33,9 @@ def test_a_cohort_of_a_thousand_large_updates_does_not_fill_the_memory() -> None
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=2_000_000_000)
+    ray.init(
+        "local", num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=2_000_000_000
+    )
     try:
         run = ff.simulate(
             Large(),

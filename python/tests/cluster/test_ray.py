@@ -59,7 +59,7 @@ def raylets() -> Iterator[Raylets]:
 
 @pytest.fixture(scope="module")
 def local() -> Iterator[None]:
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield
     ray.shutdown()
 
@@ -233,6 +233,25 @@ def test_comparisons_and_pilots_take_a_crew(tmp_path: Path, local: None) -> None
     assert found["one"].result == found["ray"].result
     for run in sorted((tmp_path / "one" / "runs").iterdir()):
         assert_same(tmp_path / "ray" / "runs" / run.name, run)
+
+
+def test_comparisons_spread_whole_runs_first_and_cohorts_second(tmp_path: Path, local: None) -> None:
+    settings: dict[str, Any] = {"target_accuracy": 0.4, "seed": 2, "pilots": False, "progress": False}
+    scenario, schemes = ff.Scenario("synthetic"), ["full", "auto", "uniform"]
+    ff.compare(scenario, schemes=schemes, seeds=3, threads=1, out=tmp_path / "one", **settings)
+    ff.compare(scenario, schemes=schemes, seeds=3, crew=ff.RayCrew(2), out=tmp_path / "ray", **settings)
+    assert (tmp_path / "one" / "compare.json").read_bytes() == (
+        tmp_path / "ray" / "compare.json"
+    ).read_bytes()
+    crews = {}
+    for run in sorted((tmp_path / "one" / "runs").iterdir()):
+        assert_same(tmp_path / "ray" / "runs" / run.name, run)
+        [session] = json.loads((tmp_path / "ray" / "runs" / run.name / "host.json").read_text())["sessions"]
+        crews[run.name] = "workers" in session
+    # Of three runs of the reference, two are a whole one for each worker, and all workers share the third; then six more.
+    assert crews == {
+        f"{scheme}-seed{seed}": (scheme, seed) == ("full", 4) for scheme in schemes for seed in (2, 3, 4)
+    }
 
 
 def test_the_command_line_has_the_crew(tmp_path: Path) -> None:

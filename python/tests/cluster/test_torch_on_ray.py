@@ -41,7 +41,7 @@ def test_a_torch_learner_has_the_bytes_of_one_process(tmp_path: Path) -> None:
         ff.simulate(learner(), out=tmp_path / "one", **settings)
     finally:
         torch.set_num_threads(threads)
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
         ff.simulate(learner(), crew=ff.RayCrew(2), out=tmp_path / "ray", **settings)
     finally:

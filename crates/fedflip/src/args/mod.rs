@@ -3,6 +3,7 @@
 mod bench;
 mod certs;
 mod costs;
+mod crew;
 mod data;
 mod deploy;
 mod devices;
@@ -21,6 +22,7 @@ pub(crate) use certs::{
     CertsServerArgs,
 };
 pub(crate) use costs::{BandArgs, CostArgs};
+pub(crate) use crew::CrewArgs;
 pub(crate) use data::{DataCheckArgs, DataCommand, DataDirArgs, DataGetArgs, DataInspectArgs, DataListArgs};
 pub(crate) use deploy::{DemoArgs, ServeArgs};
 pub(crate) use devices::{DevicesCommand, DevicesListArgs, DevicesRetireArgs};
@@ -30,8 +32,8 @@ pub(crate) use report::ReportArgs;
 pub(crate) use retime::RetimeArgs;
 pub(crate) use scenario::{ScenarioCheckArgs, ScenarioCommand, ScenarioNewArgs};
 pub(crate) use training::{
-    CompareArgs, CrewArgs, DashboardArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, RunArgs,
-    SweepArgs, TrainingArgs,
+    CompareArgs, DashboardArgs, ExportArgs, ExportFormat, ExportTable, PilotArgs, RunArgs, SweepArgs,
+    TrainingArgs,
 };
 
 const AFTER_HELP: &str = "\

@@ -10,7 +10,7 @@ use fedflip_run::shard::{Part, Shard};
 use fedflip_run::study::{REFERENCE, Study, TABLE1};
 use fedflip_scenario::Preset;
 
-use super::DataDirArgs;
+use super::{CrewArgs, DataDirArgs};
 use crate::error::CliError;
 use crate::settings::scheme;
 
@@ -47,23 +47,6 @@ pub(crate) struct TrainingArgs {
     /// Print no progress
     #[arg(long, short)]
     pub quiet: bool,
-}
-
-/// Workers in the place of threads. They are part of the Python package, which has this command line too.
-#[derive(Debug, clap::Args)]
-pub(crate) struct CrewArgs {
-    /// Train with workers elsewhere: ray, mpi or process (`python -m fedflip`); does not change any result
-    #[arg(long, value_name = "CREW", value_parser = ["ray", "mpi", "process"])]
-    pub crew: Option<String>,
-    /// The cluster of --crew ray, such as auto or ray://HOST:10001; without it a cluster on this machine
-    #[arg(long, value_name = "ADDRESS", requires = "crew")]
-    pub address: Option<String>,
-    /// The number of workers of --crew (by default one for each processor that the cluster has)
-    #[arg(long, value_name = "N", requires = "crew", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub workers: Option<u32>,
-    /// Admit workers of --crew that differ in processor, version or data; results then depend on the workers
-    #[arg(long, requires = "crew")]
-    pub mixed: bool,
 }
 
 /// A page that shows runs as they go.
