@@ -27,6 +27,7 @@ class Options:
     Attributes:
         threads: The number of threads, or of worker processes.
         out: The folder; None without one.
+        data_dir: The folder of data sets; None for that of the user.
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class Options:
         self.threads = checked_threads(threads)
         self.out = path_text("out", out, optional=True)
         self._resume = flag("resume", resume)
-        self._data_dir = path_text("data_dir", data_dir, optional=True)
+        self.data_dir = path_text("data_dir", data_dir, optional=True)
         self._callbacks = checked_callbacks(callbacks)
         self._progress = flag("progress", progress)
 
@@ -43,4 +44,4 @@ class Options:
     def watched(self) -> Iterator[_fedflip.Options]:
         """The options for the native code, while a progress bar is shown."""
         with Watch(self._callbacks, self._progress) as watch:
-            yield _fedflip.Options(watch, self.threads, self._data_dir, self.out, self._resume)
+            yield _fedflip.Options(watch, self.threads, self.data_dir, self.out, self._resume)
