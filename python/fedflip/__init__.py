@@ -41,7 +41,10 @@ from fedflip._table import Table
 if TYPE_CHECKING:
     from fedflip import certs, datasets, plots, tasks
     from fedflip._check_learner import LearnerReport, check_learner
+    from fedflip._executor_crew import ExecutorCrew
+    from fedflip._mpi_crew import MpiCrew
     from fedflip._process_crew import ProcessCrew
+    from fedflip._ray_crew import RayCrew
     from fedflip._torch import TorchLearner
 
 __all__ = [
@@ -50,6 +53,7 @@ __all__ = [
     "Comparison",
     "Crew",
     "DivergedError",
+    "ExecutorCrew",
     "Farewell",
     "FedflipError",
     "FlatLearner",
@@ -59,9 +63,11 @@ __all__ = [
     "LearnerError",
     "LearnerReport",
     "Listening",
+    "MpiCrew",
     "Pilot",
     "Plan",
     "ProcessCrew",
+    "RayCrew",
     "RoundRecord",
     "Run",
     "Scenario",
@@ -93,8 +99,11 @@ __all__ = [
 
 #: Names whose modules import torch or multiprocessing, which takes long: they are loaded when they are used.
 _LAZY = {
+    "ExecutorCrew": "fedflip._executor_crew",
     "LearnerReport": "fedflip._check_learner",
+    "MpiCrew": "fedflip._mpi_crew",
     "ProcessCrew": "fedflip._process_crew",
+    "RayCrew": "fedflip._ray_crew",
     "TorchLearner": "fedflip._torch",
     "check_learner": "fedflip._check_learner",
 }

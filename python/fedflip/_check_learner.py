@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from html import escape
-from typing import Any
+from typing import Any, cast
 
 from fedflip._arguments import flag, instance
 from fedflip._check_probe import Difference, GlobalState, Outcome, Probe, changed_seed, thread_count
@@ -184,7 +184,9 @@ class _Checks:
         found = self.findings.pop()
         try:
             parcel = pack(self.flat)
-            fresh = [Probe(unpack(parcel), self.probe.model, self.key).train() for _ in range(2)]
+            fresh = [
+                Probe(cast(FlatLearner, unpack(parcel)), self.probe.model, self.key).train() for _ in range(2)
+            ]
             kept = fresh[0].difference(fresh[1]) is None
             source = _STATE if kept else _ENTROPY
         except FedflipError:

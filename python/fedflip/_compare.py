@@ -32,6 +32,7 @@ def compare(
     reference: Any | None = None,
     pilots: bool = True,
     give_up: float | None = 10.0,
+    shard: tuple[int, int] | None = None,
     fleet: Any | None = None,
     stop: Stop | None = None,
     seed: int | None = None,
@@ -57,6 +58,8 @@ def compare(
         reference: The scheme that ratios are to; by default ``"paper"``, or the first scheme.
         pilots: Measure α and β first, if a scheme needs them and no plan has them. Otherwise the scenario's values count.
         give_up: End a run that takes more than this multiple of the reference's time; None ends no run.
+        shard: ``(i, n)`` does part i of n of the runs, counted from 0, and returns the comparison of these runs alone. Once all
+            parts are in one folder, a call with ``resume=True`` and without ``shard`` compares all of them.
         out: The folder of all runs. Without one, they are in a temporary folder as long as the comparison or one of
             its runs lives.
         fleet, stop, seed, threads, workers, crew, resume, callbacks, progress, data_dir, timeout_secs, **keys: As for
@@ -74,12 +77,14 @@ def compare(
         >>> [row["scheme"] for row in found.rows]
         ['auto', 'full']
     """
-    how = study(schemes, reference=reference, seeds=seeds, give_up=give_up, pilots=pilots)
+    how = study(
+        schemes, reference=reference, seeds=seeds, give_up=give_up, pilots=pilots, shard=shard, out=out
+    )
     options = Options(threads=threads, out=out, resume=resume, callbacks=callbacks, progress=progress, data_dir=data_dir)  # fmt: skip
     folder, kept = kept_in(options.out)
     options.out = str(folder)
     with Work(work, fleet=fleet, plans=how.plans, stop=stop, seed=seed, workers=workers, crew=crew, threads=options.threads,
-              timeout_secs=timeout_secs, keys=keys) as ready, options.watched() as native:  # fmt: skip
+              timeout_secs=timeout_secs, data_dir=options.data_dir, keys=keys) as ready, options.watched() as native:  # fmt: skip
         found = _fedflip.compare(ready.scenario, native, how.native, **ready.native)
     if found is None:
         raise FedflipError("a callback ended the comparison", remedy=_RESUME)
@@ -120,8 +125,8 @@ def pilot(
     """
     options = Options(threads=threads, out=out, resume=resume, callbacks=callbacks, progress=progress, data_dir=data_dir)  # fmt: skip
     with Work(work, fleet=fleet, seed=seed, workers=workers, crew=crew, threads=options.threads, timeout_secs=timeout_secs,
-              keys=keys) as ready, options.watched() as native:  # fmt: skip
-        found = _fedflip.pilot(ready.scenario, native, ready.native.get("trainer"))
+              data_dir=options.data_dir, keys=keys) as ready, options.watched() as native:  # fmt: skip
+        found = _fedflip.pilot(ready.scenario, native, **ready.native)
     if found is None:
         raise FedflipError("a callback ended the pilots", remedy=_RESUME)
     return Pilot(**json.loads(found))

@@ -48,7 +48,8 @@ class Comparison:
     @property
     def runs(self) -> list[Run]:
         """All runs, opened from their folders."""
-        folders = sorted(path for path in (self.folder / "runs").iterdir() if path.is_dir())
+        # A shard may have no runs of its own.
+        folders = sorted(path for path in (self.folder / "runs").glob("*") if path.is_dir())
         return [open_kept(path, self._kept) for path in folders]
 
     def to_pandas(self) -> Any:

@@ -1,4 +1,4 @@
-"""Crews: the seam between a run and the workers that train Python learners for it."""
+"""Crews: the seam between a run and the workers that train for it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from fedflip._errors import FedflipError
 from fedflip._key import TrainKey
 from fedflip._learner import FlatLearner
 from fedflip._learner_layout import Array
+from fedflip._native_learner import NativeLearner
 
-__all__ = ["Crew", "InlineCrew", "Trained"]
+__all__ = ["Crew", "CrewLearner", "InlineCrew", "Trained"]
+
+#: What crews train: a learner of Python, or a native task.
+CrewLearner = FlatLearner | NativeLearner
 
 
 class Trained(NamedTuple):
@@ -37,7 +41,7 @@ class Crew(Protocol):
     key alone; a crew may therefore train a key again after it lost a worker.
     """
 
-    def open(self, work: FlatLearner | bytes) -> None:
+    def open(self, work: CrewLearner | bytes) -> None:
         """Starts the workers, each with the learner; ``bytes`` are a learner that ``fedflip._process_parcel.pack`` packed.
 
         Raises:
@@ -89,10 +93,10 @@ class InlineCrew:
     """A crew without workers: ``next`` trains in this thread. Other crews are compared with it."""
 
     def __init__(self) -> None:
-        self._work: FlatLearner | None = None
+        self._work: CrewLearner | None = None
         self._waiting: deque[tuple[Array, TrainKey]] = deque()
 
-    def open(self, work: FlatLearner | bytes) -> None:
+    def open(self, work: CrewLearner | bytes) -> None:
         """Takes the learner as it is, or unpacks it."""
         if isinstance(work, bytes):
             from fedflip._process_parcel import unpack
@@ -140,7 +144,7 @@ class InlineCrew:
     ) -> None:
         self.close()
 
-    def _opened(self) -> FlatLearner:
+    def _opened(self) -> CrewLearner:
         if self._work is None:
             raise not_open()
         return self._work

@@ -1,5 +1,6 @@
 """The extension module; the façade beside it has the documentation."""
 
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self, final
@@ -11,7 +12,7 @@ __version__: str
 
 # ---- cli
 
-def run_command_line(program: list[str], words: list[str]) -> int: ...
+def run_command_line(program: list[str], words: list[str], crews: Callable[..., Crews]) -> int: ...
 
 # ---- fleet
 
@@ -206,6 +207,7 @@ def simulate(
     trainer: Trainer | None = None,
     plan: Plan | None = None,
     scheme: CustomScheme | None = None,
+    crews: Crews | None = None,
 ) -> RunData | None: ...
 
 @final
@@ -217,10 +219,15 @@ class Study:
         seeds: int,
         give_up: float | None = None,
         pilots: bool = True,
+        shard: tuple[int, int] | None = None,
     ) -> Self: ...
 
 def compare(
-    scenario: Scenario, options: Options, study: Study, trainer: Trainer | None = None
+    scenario: Scenario,
+    options: Options,
+    study: Study,
+    trainer: Trainer | None = None,
+    crews: Crews | None = None,
 ) -> str | None: ...
 def sweep(
     scenario: Scenario,
@@ -228,8 +235,11 @@ def sweep(
     options: Options,
     study: Study,
     trainer: Trainer | None = None,
+    crews: Crews | None = None,
 ) -> tuple[str, int] | None: ...
-def pilot(scenario: Scenario, options: Options, trainer: Trainer | None = None) -> str | None: ...
+def pilot(
+    scenario: Scenario, options: Options, trainer: Trainer | None = None, crews: Crews | None = None
+) -> str | None: ...
 def scenario_fleet(scenario: Scenario, data_dir: str | PathLike[str] | None = None) -> Fleet: ...
 def data_folder(asked: str | PathLike[str] | None = None) -> Path: ...
 
@@ -248,6 +258,30 @@ def batch_indices(
 ) -> NDArray[np.int64]: ...
 
 # ---- crew
+
+@final
+class Crews:
+    def __new__(cls, crew: Any, opener: Callable[[str, bytes | None], None]) -> Self: ...
+
+@final
+class NativeLearner:
+    def __new__(
+        cls, text: str, fleet: bytes | None = None, data_dir: str | PathLike[str] | None = None
+    ) -> Self: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def devices(self) -> int: ...
+    def samples(self, device: int) -> int: ...
+    def relative_cost(self, device: int) -> int: ...
+    def metrics(self) -> list[tuple[str, str]]: ...
+    def initial(self, seed: int) -> NDArray[np.float32]: ...
+    def train(
+        self, model: NDArray[np.float32], key: tuple[int, int, int, float]
+    ) -> tuple[NDArray[np.float32], float]: ...
+    def loss(self, model: NDArray[np.float32], device: int) -> float: ...
+    def evaluate(self, model: NDArray[np.float32]) -> list[tuple[str, float]]: ...
+    def data_digest(self) -> str: ...
 
 # ---- rounds
 

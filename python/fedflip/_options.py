@@ -28,6 +28,7 @@ class Options:
     Attributes:
         threads: The number of threads, or of worker processes.
         out: The folder; None without one.
+        data_dir: The folder of data sets; None for that of the user.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class Options:
         # Code of the caller may change the present folder while a run goes on.
         self.out = None if folder is None else os.path.abspath(folder)
         self._resume = flag("resume", resume)
-        self._data_dir = path_text("data_dir", data_dir, optional=True)
+        self.data_dir = path_text("data_dir", data_dir, optional=True)
         self._callbacks = checked_callbacks(callbacks)
         self._progress = flag("progress", progress)
 
@@ -46,4 +47,4 @@ class Options:
     def watched(self) -> Iterator[_fedflip.Options]:
         """The options for the native code, while a progress bar is shown."""
         with Watch(self._callbacks, self._progress) as watch:
-            yield _fedflip.Options(watch, self.threads, self._data_dir, self.out, self._resume)
+            yield _fedflip.Options(watch, self.threads, self.data_dir, self.out, self._resume)

@@ -6,15 +6,14 @@ import copy
 import weakref
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 
 from fedflip._arguments import count, instance, listed, shown, text, wrong
-from fedflip._crew import Trained, not_open, nothing_outstanding
+from fedflip._crew import CrewLearner, Trained, not_open, nothing_outstanding
 from fedflip._errors import InputError
 from fedflip._key import TrainKey
-from fedflip._learner import FlatLearner
 from fedflip._learner_checks import checked_timeout
 from fedflip._learner_layout import Array
 from fedflip._process_dispatch import PREFETCH, Dispatcher
@@ -26,7 +25,7 @@ __all__ = ["ProcessCrew"]
 
 
 class ProcessCrew:
-    """Worker processes that train a Python learner.
+    """Worker processes that train a Python learner or a native task.
 
     The workers start once and load the learner once. Large arrays in the learner are in memory that all workers share.
     A model is written to shared memory once, however many workers train from it, and updates come back in the same way.
@@ -84,7 +83,7 @@ class ProcessCrew:
         """The process ids of the workers that run at the moment."""
         return [worker.process.pid for worker in self._pool]
 
-    def open(self, work: FlatLearner | bytes, *, environment: Mapping[str, str] | None = None) -> None:
+    def open(self, work: CrewLearner | bytes, *, environment: Mapping[str, str] | None = None) -> None:
         """Starts the workers, and waits until all of them have loaded the learner.
 
         Args:
@@ -93,7 +92,7 @@ class ProcessCrew:
         """
         refuse_in_worker()
         remedy = "write crew.open(ff.FlatLearner(learner))"
-        instance("work", work, (FlatLearner, bytes), "a FlatLearner", remedy=remedy)
+        instance("work", work, (*get_args(CrewLearner), bytes), "a FlatLearner", remedy=remedy)
         variables = _variables(environment)
         self.close()
         work = unpack(work) if isinstance(work, bytes) else work

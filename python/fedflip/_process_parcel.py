@@ -13,6 +13,7 @@ from typing import Any
 
 from fedflip._errors import InputError, LearnerError
 from fedflip._learner import FlatLearner
+from fedflip._native_learner import NativeLearner
 
 __all__ = ["Parcel", "pack", "unpack"]
 
@@ -40,7 +41,7 @@ class Parcel:
         InputError: If the learner cannot be pickled.
     """
 
-    def __init__(self, work: FlatLearner) -> None:
+    def __init__(self, work: FlatLearner | NativeLearner) -> None:
         self.size = work.size
         self._arrays: list[memoryview] = []
         head = io.BytesIO()
@@ -82,7 +83,7 @@ class Parcel:
         return False
 
 
-def pack(work: FlatLearner) -> bytes:
+def pack(work: FlatLearner | NativeLearner) -> bytes:
     """A learner as bytes, for another process or machine with the same packages."""
     parcel = Parcel(work)
     target = bytearray(parcel.nbytes)
@@ -90,7 +91,7 @@ def pack(work: FlatLearner) -> bytes:
     return bytes(target)
 
 
-def unpack(parcel: bytes | memoryview) -> FlatLearner:
+def unpack(parcel: bytes | memoryview) -> FlatLearner | NativeLearner:
     """The learner in a parcel. Its large arrays are those of the argument, and not copied if that is writable.
 
     Unpacking runs code from the parcel: use only parcels of your own.
@@ -109,7 +110,7 @@ def unpack(parcel: bytes | memoryview) -> FlatLearner:
         arrays.append(view[place : place + size])
         place += _aligned(size)
     work = pickle.loads(view[first : first + pickled], buffers=arrays)
-    if not isinstance(work, FlatLearner):
+    if not isinstance(work, (FlatLearner, NativeLearner)):
         raise LearnerError(
             f"the parcel holds a {type(work).__name__}, not a learner", remedy="use bytes of pack()"
         )
@@ -173,7 +174,7 @@ def _is_plain(torch: Any, tensor: Any) -> bool:
     )
 
 
-def _main_of(pickler: Any, work: FlatLearner, head: io.BytesIO) -> tuple[str, str] | None:
+def _main_of(pickler: Any, work: FlatLearner | NativeLearner, head: io.BytesIO) -> tuple[str, str] | None:
     """Pickles the learner; returns the script that a worker has to import for it, as a kind and a name."""
     pickler.dump(work)
     if pickler.by_value or b"__main__" not in head.getvalue():

@@ -18,6 +18,7 @@ from fedflip._errors import LearnerError
 from fedflip._key import TrainKey
 from fedflip._learner import FlatLearner
 from fedflip._learner_layout import Array
+from fedflip._native_learner import NativeLearner
 from fedflip._process_memory import SharedMemory
 from fedflip._process_parcel import unpack
 
@@ -75,7 +76,7 @@ def main(*numbers: Any) -> None:
         pass
 
 
-def _serve(connection: Connection, memory: SharedMemory, work: FlatLearner) -> None:
+def _serve(connection: Connection, memory: SharedMemory, work: FlatLearner | NativeLearner) -> None:
     lender = _Lender(memory)
     while (order := connection.recv()) is not None:
         try:
@@ -86,7 +87,7 @@ def _serve(connection: Connection, memory: SharedMemory, work: FlatLearner) -> N
             connection.send((order[0], True, answer))
 
 
-def _done(order: Order, lender: _Lender, memory: SharedMemory, work: FlatLearner) -> Any:
+def _done(order: Order, lender: _Lender, memory: SharedMemory, work: FlatLearner | NativeLearner) -> Any:
     model = lender.model(order)
     if order.kind == "evaluate":
         return work.evaluate(model)

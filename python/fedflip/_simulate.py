@@ -56,8 +56,9 @@ def simulate(
         seed: The seed of all random numbers.
         threads: The number of threads for native tasks, or of processes with ``workers="process"``; by default as many as the
             machine has processors.
-        workers: ``"process"`` trains a learner in worker processes; by default it trains in this process.
-        crew: A crew of workers elsewhere, in the place of ``workers``.
+        workers: ``"process"`` trains in worker processes. By default native tasks train in threads of this process, and
+            learners in this thread.
+        crew: A crew of workers elsewhere, in the place of ``workers``: a ``RayCrew``, ``MpiCrew`` or ``ExecutorCrew``.
         out: The folder of the run. Without one, the run is kept in memory.
         resume: Continue the run in the folder, or begin it if there is none.
         callbacks: Functions that get the record of each round. One that returns True ends the run, which can be resumed.
@@ -80,7 +81,7 @@ def simulate(
     """
     options = Options(threads=threads, out=out, resume=resume, callbacks=callbacks, progress=progress, data_dir=data_dir)  # fmt: skip
     with Work(work, fleet=fleet, plan=plan, stop=stop, seed=seed, workers=workers, crew=crew, threads=options.threads,
-              timeout_secs=timeout_secs, keys=keys) as ready, options.watched() as native:  # fmt: skip
+              timeout_secs=timeout_secs, data_dir=options.data_dir, keys=keys) as ready, options.watched() as native:  # fmt: skip
         data = _fedflip.simulate(ready.scenario, native, **ready.native)
     if data is not None:
         return Run(data, None)

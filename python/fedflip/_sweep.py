@@ -33,6 +33,7 @@ def sweep(
     reference: Any | None = None,
     pilots: bool = True,
     give_up: float | None = 10.0,
+    shard: tuple[int, int] | None = None,
     fleet: Any | None = None,
     stop: Stop | None = None,
     seed: int | None = None,
@@ -59,7 +60,8 @@ def sweep(
         out: The folder of all comparisons: one folder for each point, and ``sweep.json``. Without one, they are in a temporary
             folder as long as the sweep lives.
         resume: Continue the sweep in the folder, or begin it if there is none.
-        schemes, seeds, reference, pilots, give_up: As for ``compare``.
+        schemes, seeds, reference, pilots, give_up, shard: As for ``compare``. The runs of all points are divided among the
+            parts, which write no ``sweep.json``.
         fleet, stop, seed, threads, workers, crew, callbacks, progress, data_dir, timeout_secs, **keys: As for ``simulate``.
 
     Returns:
@@ -85,12 +87,14 @@ def sweep(
         (path, value) for path, value in (("seed", seed), ("fleet.file", fleet)) if value is not None
     )
     _refuse_both(dict(zip((path for path, _ in axes), values, strict=True)), given)
-    how = study(schemes, reference=reference, seeds=seeds, give_up=give_up, pilots=pilots)
+    how = study(
+        schemes, reference=reference, seeds=seeds, give_up=give_up, pilots=pilots, shard=shard, out=out
+    )
     options = Options(threads=threads, out=out, resume=resume, callbacks=callbacks, progress=progress, data_dir=data_dir)  # fmt: skip
     folder, kept = kept_in(options.out)
     options.out = str(folder)
     with Work(work, fleet=fleet, plans=how.plans, stop=stop, seed=seed, workers=workers, crew=crew, threads=options.threads,
-              timeout_secs=timeout_secs, keys=keys) as ready, options.watched() as native:  # fmt: skip
+              timeout_secs=timeout_secs, data_dir=options.data_dir, keys=keys) as ready, options.watched() as native:  # fmt: skip
         swept = _fedflip.sweep(ready.scenario, axes, native, how.native, **ready.native)
     if swept is None:
         raise FedflipError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
@@ -44,6 +45,7 @@ class Work:
         crew: Any = None,
         threads: int | None = None,
         timeout_secs: float | None = None,
+        data_dir: str | None = None,
         keys: Mapping[str, Any],
     ) -> None:
         from fedflip._process_parcel import refuse_in_worker
@@ -69,7 +71,7 @@ class Work:
             memory["fleet"] = fleet._native
         try:
             if isinstance(work, Scenario):
-                self._refuse_for_scenarios(workers=workers, crew=crew, timeout_secs=timeout_secs)
+                self._of_workers((workers, crew, threads, timeout_secs), data_dir)
                 self._of_scenario(work, stop)
             else:
                 trainer = self._trainer(work, fleet, plans, (workers, crew, threads, timeout_secs))
@@ -114,16 +116,24 @@ class Work:
             add_value(error, self._overrides, self._path, self._task)
         self._stack.close()
 
-    @staticmethod
-    def _refuse_for_scenarios(**given: Any) -> None:
-        for name, value in given.items():
-            if value is not None:
+    def _of_workers(self, how: tuple[Any, Any, int | None, float | None], data_dir: str | None) -> None:
+        """The workers of a native task, if it is not trained by threads of this process."""
+        from fedflip._native_learner import opener
+
+        workers, crew, _, timeout_secs = how
+        if workers is None and crew is None:
+            if timeout_secs is not None:
                 raise InputError(
-                    f"{name} is {value!r}, but native tasks train in threads of this process",
-                    where=name,
-                    value=value,
-                    remedy=f"leave {name} out, and choose the number of threads with threads=",
+                    f"timeout_secs is {timeout_secs!r}, but native tasks train in threads of this process",
+                    where="timeout_secs",
+                    value=timeout_secs,
+                    remedy="leave timeout_secs out, or train in processes, which can be ended: workers='process'",
                 )
+            return
+        ready = self._crew(*how)
+        self._stack.callback(ready.close)
+        folder = None if data_dir is None else os.path.abspath(data_dir)
+        self.native["crews"] = _fedflip.Crews(ready, opener(ready, folder))
 
     def _trainer(
         self,
@@ -141,15 +151,7 @@ class Work:
                 value=learner,
                 remedy=f"write ff.Scenario({learner!r}) for a built-in task",
             )
-        workers, crew, threads, timeout_secs = how
-        if workers is not None and crew is not None:
-            raise InputError(
-                f"workers is {workers!r} beside crew={crew!r}",
-                where="workers",
-                value=workers,
-                remedy="leave out one of the two",
-            )
-        flat = FlatLearner(checked_learner(learner, "work"), timeout_secs=timeout_secs)
+        flat = FlatLearner(checked_learner(learner, "work"), timeout_secs=how[-1])
         self.devices = flat.devices
         if fleet is not None and len(fleet) != flat.devices:
             raise InputError(
@@ -160,7 +162,7 @@ class Work:
             )
         for plan in plans:
             self._check_samples(flat, plan)
-        ready = self._crew(workers, crew, threads, timeout_secs)
+        ready = self._crew(*how)
         ready.open(flat)
         self._stack.callback(ready.close)
         self.metrics = flat.metrics
@@ -183,6 +185,13 @@ class Work:
 
     @staticmethod
     def _crew(workers: Any, crew: Any, threads: int | None, timeout_secs: float | None) -> Any:
+        if workers is not None and crew is not None:
+            raise InputError(
+                f"workers is {workers!r} beside crew={crew!r}",
+                where="workers",
+                value=workers,
+                remedy="leave out one of the two",
+            )
         where, given = ("workers", workers) if crew is None else ("crew", crew)
         if given is None:
             from fedflip._crew import InlineCrew

@@ -90,6 +90,12 @@ STUDIED: dict[str, list[Any]] = {
     "reference": [5, "exat", HALF, "auto", draw],
     "pilots": [*FLAG, None],
     "give_up": [*NUMBER, 0, -1],
+    "shard": [5, "01", (1,), (0, 1, 2), (3, 3), (-1, 3), (0, 0), (0, 1.5), ("0", "3"), (True, 2), (0, HUGE)],
+}
+#: What the crews of clusters share.
+CLUSTER: dict[str, list[Any]] = {
+    "mixed": [*FLAG, None],
+    "join_secs": [*NUMBER, None, 0, -1, float("nan"), float("inf")],
 }
 COMPARED = {
     "work": Quadratic(),
@@ -268,9 +274,8 @@ CASES: dict[str, Case] = {
         {
             **SHARED,
             "plan": [5, "exat", HALF],
-            "workers": ["process"],
-            "crew": [5],
-            "timeout_secs": [*NUMBER, 3.0],
+            # Nobody can end a thread.
+            "timeout_secs": [*SHARED["timeout_secs"], 3.0],
         },
         {"work": "it is above"},
     ),
@@ -397,6 +402,24 @@ CASES: dict[str, Case] = {
         ff.ProcessCrew(1).open,
         {"work": ff.FlatLearner(Quadratic())},
         {"work": [5, None, Quadratic()], "environment": [5, ["A"], {"A": 5}, {5: "A"}, {"A": HALF}]},
+    ),
+    "RayCrew": Case(
+        ff.RayCrew,
+        {},
+        {
+            "num_workers": [*COUNT, 0],
+            "num_cpus": [*NUMBER, None, -1],
+            "num_gpus": [*NUMBER, None, -1],
+            "address": TEXT,
+            "resources": [5, ["disk"], {"disk": "1"}, {"disk": -1}, {5: 1}],
+            **CLUSTER,
+        },
+    ),
+    "MpiCrew": Case(ff.MpiCrew, {}, CLUSTER),
+    "ExecutorCrew": Case(
+        ff.ExecutorCrew,
+        {"executor": draw, "workers": 1},
+        {"executor": [5, None, "dask"], "workers": [*COUNT, 0, None], **CLUSTER},
     ),
     "certs.create": Case(
         ff.certs.create,

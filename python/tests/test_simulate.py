@@ -15,6 +15,7 @@ from typing import Any
 import fedflip as ff
 import numpy as np
 import pytest
+from fedflip._crew import InlineCrew
 from learners import Broken, Named, Quadratic
 
 HERE = Path(__file__).parent
@@ -320,8 +321,11 @@ def test_bad_arguments_are_named() -> None:
             run(Quadratic(), **arguments)  # type: ignore[arg-type]
         assert raised.value.where == where and raised.value.remedy, arguments
     with pytest.raises(ff.InputError) as raised:
-        run(ff.Scenario("synthetic"), workers="process")
-    assert raised.value.where == "workers" and "threads" in raised.value.remedy
+        run(ff.Scenario("synthetic"), timeout_secs=3)
+    assert raised.value.where == "timeout_secs" and "workers='process'" in raised.value.remedy
+    with pytest.raises(ff.InputError) as raised:
+        run(ff.Scenario("synthetic"), workers="process", crew=InlineCrew())
+    assert raised.value.where == "workers"
     with pytest.raises(ff.InputError, match="devices"):
         run(object())
 

@@ -7,7 +7,7 @@
 //! - `args`: what may be typed, with help and examples.
 //! - `settings`: args turned into checked values: files read, units and constants in range; `costs`: those of a round.
 //! - `training`: what the commands that train share; `bar`, `eta`, `dashboard`: how people watch runs; `interrupt`:
-//!   Ctrl-C and the clock.
+//!   Ctrl-C and the clock; `crews`: workers of the host in the place of threads.
 //! - [`planner`]: what `plan`, `bound` and `fleet show` find out and say, for other front ends too.
 //! - `commands`: one file a command: settings in, text or JSON out.
 //! - `own_program`: how this command line is started in another process.
@@ -23,6 +23,7 @@ mod args;
 mod bar;
 mod commands;
 mod costs;
+mod crews;
 pub mod dashboard;
 mod error;
 mod eta;
@@ -42,12 +43,15 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use crate::args::Args;
+pub use crate::crews::{CrewRequest, MakeCrews};
 use crate::error::{CliError, ExitStatus};
 
 /// Does what the words of a command line ask for, as [`run`] does, in a process whose executable is another program.
 /// The words of `program` start this command line: `demo` and `bench` run parts of their work in processes of their own.
-pub fn run_inside(program: Vec<OsString>, words: Vec<OsString>) -> u8 {
+/// `crews` makes the workers of `--crew`.
+pub fn run_inside(program: Vec<OsString>, words: Vec<OsString>, crews: Box<MakeCrews>) -> u8 {
     own_program::set(program);
+    crews::set(crews);
     run(words)
 }
 

@@ -10,6 +10,7 @@ use fedflip_scenario::Scenario;
 
 use crate::args::{DataDirArgs, TrainingArgs};
 use crate::bar::Bar;
+use crate::crews;
 use crate::dashboard::{self, Watched, tell_people};
 use crate::error::CliError;
 use crate::interrupt;
@@ -21,6 +22,7 @@ pub(crate) fn session(args: &TrainingArgs) -> Result<Session<'static>, CliError>
     interrupt::catch(args.quiet);
     let mut session = new_session(&args.data, args.threads)?;
     session.resume = args.resume;
+    session.crews = crews::of(&args.crew, args.data.data_dir.as_deref())?;
     session.observers.add(Bar::new());
     if args.tensorboard {
         session.observers.add(TensorBoard::new(interrupt::now));

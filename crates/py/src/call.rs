@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fedflip_agent::data_dir::data_dir;
-use fedflip_run::{RunError, Session, Setup, Trainer, processors};
+use fedflip_run::{Crews, RunError, Session, Setup, Trainer, processors};
 use fedflip_scenario::Scenario;
 use pyo3::prelude::*;
 
 use crate::error::Failure;
 use crate::learner::{ForeignTrainer, PyTrainer};
+use crate::native::{HostCrews, PyCrews};
 use crate::observer::PyObserver;
 use crate::scheme::PySampling;
 use crate::signals::{Signals, now};
@@ -61,6 +62,7 @@ pub(crate) fn data_folder(asked: Option<PathBuf>) -> Result<PathBuf, Failure> {
 pub(crate) struct Call<'a> {
     options: &'a Options,
     trainer: Option<Arc<ForeignTrainer>>,
+    crews: Option<Arc<HostCrews>>,
     samplings: Vec<Arc<PySampling>>,
     signals: Arc<Signals>,
     observer: Option<PyObserver>,
@@ -72,13 +74,15 @@ impl<'a> Call<'a> {
     pub(crate) fn new(
         py: Python<'_>,
         options: &'a Options,
-        trainer: Option<PyRef<'_, PyTrainer>>,
+        (trainer, crews): (Option<PyRef<'_, PyTrainer>>, Option<PyRef<'_, PyCrews>>),
         samplings: Vec<Arc<PySampling>>,
     ) -> PyResult<Self> {
         let signals = Arc::new(Signals::default());
         let observer = PyObserver::new(py, options.observer.clone_ref(py), Arc::clone(&signals))?;
         let trainer = trainer.map(|trainer| Arc::clone(&trainer.0));
-        Ok(Self { options, trainer, samplings, signals, observer: Some(observer), point: Arc::default() })
+        let crews = crews.map(|crews| Arc::clone(&crews.0));
+        let point = Arc::default();
+        Ok(Self { options, trainer, crews, samplings, signals, observer: Some(observer), point })
     }
 
     /// Calls `body` with a session, without the interpreter. An exception of Python code takes the place of any result.
@@ -89,6 +93,7 @@ impl<'a> Call<'a> {
     ) -> Result<T, Failure> {
         let observer = self.observer.take();
         let (signals, options, trainer) = (&self.signals, self.options, self.trainer.clone());
+        let crews = self.crews.clone();
         let result = py.detach(|| {
             let last_look = Cell::new(now());
             let stop = || signals.stops(&last_look);
@@ -96,12 +101,14 @@ impl<'a> Call<'a> {
             session.threads = options.threads.unwrap_or_else(processors);
             session.resume = options.resume;
             session.keeps_records = options.out.is_none();
+            session.crews = crews.map(|crews| crews as Arc<dyn Crews>);
             observer.into_iter().for_each(|observer| session.observers.add(observer));
             body(&mut session, trainer)
         });
-        let of_learner = self.trainer.as_ref().and_then(|trainer| trainer.signals.take());
+        let of_learner = self.trainer.as_ref().and_then(|trainer| trainer.workers.signals.take());
+        let of_crew = self.crews.as_ref().and_then(|crews| crews.workers.signals.take());
         let of_scheme = self.samplings.iter().find_map(|sampling| sampling.signals.take());
-        match of_learner.or(of_scheme).or_else(|| self.signals.take()) {
+        match of_learner.or(of_crew).or(of_scheme).or_else(|| self.signals.take()) {
             Some(raised) => Err(self.noted(py, raised).into()),
             None => Ok(result?),
         }

@@ -4,15 +4,47 @@ use std::sync::Arc;
 
 use fedflip_fleet::{Metrics, ModelVector};
 use fedflip_learn::{Crew, Encoding, LearnError, Metric, TrainKey, Trained};
+use fedflip_run::trainer::WorkersNote;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::learner::ForeignTrainer;
+use crate::signals::Signals;
 
-/// A Python object with the methods of `fedflip.Crew`.
-pub(crate) struct PyCrew<'t> {
-    trainer: &'t ForeignTrainer,
+/// A Python object with the methods of `fedflip.Crew`, as runs ask it for updates.
+pub(crate) struct Workers {
+    pub(crate) crew: Py<PyAny>,
+    /// The class of keys.
+    key: Py<PyAny>,
+    pub(crate) signals: Signals,
+}
+
+impl Workers {
+    pub(crate) fn new(py: Python<'_>, crew: Py<PyAny>) -> PyResult<Self> {
+        let key = py.import("fedflip._key")?.getattr("TrainKey")?.unbind();
+        Ok(Self { crew, key, signals: Signals::default() })
+    }
+
+    /// What the crew says of its workers, if it says anything.
+    pub(crate) fn note(&self) -> Option<WorkersNote> {
+        Python::attach(|py| {
+            let note = self.crew.bind(py).call_method0("note").ok()?;
+            let (crew, joined, mixed) = note.extract().ok()?;
+            Some(WorkersNote { crew, joined, mixed })
+        })
+    }
+
+    /// An exception as an error of the crates. What is not an error of the learner, such as Ctrl-C, ends the run.
+    pub(crate) fn failed(&self, py: Python<'_>, error: PyErr) -> LearnError {
+        self.signals.raise_of_learner(py, error)
+    }
+}
+
+/// Trainings that Python workers do, and what a run needs to tell them apart.
+pub(crate) struct Trainings<'t> {
+    workers: &'t Workers,
+    params_len: usize,
     /// The last model that workers were given, as they were given it.
     lent: Option<(Arc<ModelVector>, Py<PyAny>)>,
     /// Trainings whose result nobody has taken.
@@ -21,9 +53,9 @@ pub(crate) struct PyCrew<'t> {
     spare: Vec<Vec<f32>>,
 }
 
-impl<'t> PyCrew<'t> {
-    pub(crate) fn new(trainer: &'t ForeignTrainer) -> Self {
-        Self { trainer, lent: None, outstanding: Vec::new(), spare: Vec::new() }
+impl<'t> Trainings<'t> {
+    pub(crate) fn new(workers: &'t Workers, params_len: usize) -> Self {
+        Self { workers, params_len, lent: None, outstanding: Vec::new(), spare: Vec::new() }
     }
 
     /// The model as a read-only array, which is made once for all trainings from it.
@@ -47,23 +79,23 @@ impl<'t> PyCrew<'t> {
         keys: &[TrainKey],
     ) -> PyResult<()> {
         let model = self.lend(py, model)?;
-        let class = self.trainer.key.bind(py);
+        let class = self.workers.key.bind(py);
         let key = |key: &TrainKey| class.call1((key.seed, key.round, key.device, key.rate_factor));
         let python_keys = PyList::new(py, keys.iter().map(key).collect::<PyResult<Vec<_>>>()?)?;
-        self.trainer.crew.bind(py).call_method1("train", (model, python_keys))?;
+        self.workers.crew.bind(py).call_method1("train", (model, python_keys))?;
         self.outstanding.extend(keys.iter().map(|&key| (key, encoding)));
         Ok(())
     }
 
     /// The next result: the device, its update in `delta`, and its loss.
     fn take(&mut self, py: Python<'_>, delta: &mut Vec<f32>) -> PyResult<(usize, Result<f64, LearnError>)> {
-        let answer = match self.trainer.crew.bind(py).call_method0("next") {
+        let answer = match self.workers.crew.bind(py).call_method0("next") {
             Ok(answer) => answer,
             Err(error) => {
                 // Of a failed training the exception names the device.
                 let device = error.value(py).getattr("device").and_then(|device| device.extract::<usize>());
                 return match device {
-                    Ok(device) => Ok((device, Err(self.trainer.failed(py, error)))),
+                    Ok(device) => Ok((device, Err(self.workers.failed(py, error)))),
                     Err(_) => Err(error),
                 };
             }
@@ -80,9 +112,59 @@ impl<'t> PyCrew<'t> {
         Ok((device, if finite { Ok(loss) } else { Err(not_finite()) }))
     }
 
+    pub(crate) fn train(
+        &mut self,
+        model: &Arc<ModelVector>,
+        encoding: Encoding,
+        keys: &[TrainKey],
+    ) -> Result<(), LearnError> {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let workers = self.workers;
+        Python::attach(|py| self.begin(py, model, encoding, keys).map_err(|error| workers.failed(py, error)))
+    }
+
+    pub(crate) fn next_trained(&mut self) -> Result<Option<Trained>, LearnError> {
+        if self.outstanding.is_empty() {
+            return Ok(None);
+        }
+        let (mut delta, workers) = (self.spare.pop().unwrap_or_default(), self.workers);
+        let taken = Python::attach(|py| self.take(py, &mut delta).map_err(|error| workers.failed(py, error)));
+        let (device, train_loss) = taken?;
+        let place = self.outstanding.iter().position(|(key, _)| key.device == device);
+        let unasked =
+            || LearnError::WorkerLost { problem: format!("the crew trained device {device} unasked") };
+        let (key, encoding) = self.outstanding.swap_remove(place.ok_or_else(unasked)?);
+        let want = self.params_len;
+        if train_loss.is_ok() && delta.len() != want {
+            return Err(LearnError::WrongLength { have: delta.len(), want });
+        }
+        if train_loss.is_ok() {
+            encoding.round_trip(&mut delta, &mut key.rounding());
+        }
+        Ok(Some(Trained { device, delta, train_loss }))
+    }
+
+    pub(crate) fn recycle(&mut self, delta: Vec<f32>) {
+        self.spare.push(delta);
+    }
+}
+
+/// A learner of Python and its workers.
+pub(crate) struct PyCrew<'t> {
+    trainer: &'t ForeignTrainer,
+    trainings: Trainings<'t>,
+}
+
+impl<'t> PyCrew<'t> {
+    pub(crate) fn new(trainer: &'t ForeignTrainer) -> Self {
+        Self { trainer, trainings: Trainings::new(&trainer.workers, trainer.params_len()) }
+    }
+
     fn scores(&mut self, py: Python<'_>, model: &Arc<ModelVector>) -> PyResult<Vec<(String, f64)>> {
-        let model = self.lend(py, model)?;
-        let answer = self.trainer.crew.bind(py).call_method1("evaluate", (model,))?;
+        let model = self.trainings.lend(py, model)?;
+        let answer = self.trainer.workers.crew.bind(py).call_method1("evaluate", (model,))?;
         let mut scores = Vec::new();
         for (name, value) in answer.cast::<PyDict>()?.iter() {
             let (sum, weight): (f64, f64) = value.extract()?;
@@ -116,7 +198,7 @@ impl<'t> PyCrew<'t> {
     }
 
     fn failed(&self, py: Python<'_>, error: PyErr) -> LearnError {
-        self.trainer.failed(py, error)
+        self.trainer.workers.failed(py, error)
     }
 }
 
@@ -143,44 +225,29 @@ impl Crew for PyCrew<'_> {
         encoding: Encoding,
         keys: &[TrainKey],
     ) -> Result<(), LearnError> {
-        if keys.is_empty() {
-            return Ok(());
-        }
-        Python::attach(|py| self.begin(py, model, encoding, keys).map_err(|error| self.failed(py, error)))
+        self.trainings.train(model, encoding, keys)
     }
 
     fn next_trained(&mut self) -> Result<Option<Trained>, LearnError> {
-        if self.outstanding.is_empty() {
-            return Ok(None);
-        }
-        let mut delta = self.spare.pop().unwrap_or_default();
-        let taken = Python::attach(|py| self.take(py, &mut delta).map_err(|error| self.failed(py, error)));
-        let (device, train_loss) = taken?;
-        let place = self.outstanding.iter().position(|(key, _)| key.device == device);
-        let unasked =
-            || LearnError::WorkerLost { problem: format!("the crew trained device {device} unasked") };
-        let (key, encoding) = self.outstanding.swap_remove(place.ok_or_else(unasked)?);
-        let want = self.trainer.params_len();
-        if train_loss.is_ok() && delta.len() != want {
-            return Err(LearnError::WrongLength { have: delta.len(), want });
-        }
-        if train_loss.is_ok() {
-            encoding.round_trip(&mut delta, &mut key.rounding());
-        }
-        Ok(Some(Trained { device, delta, train_loss }))
+        self.trainings.next_trained()
     }
 
     fn recycle(&mut self, delta: Vec<f32>) {
-        self.spare.push(delta);
+        self.trainings.recycle(delta);
     }
 
     fn losses(&mut self, model: &Arc<ModelVector>, devices: &[usize]) -> Result<Vec<f64>, LearnError> {
         Python::attach(|py| {
             let mut asked = || -> PyResult<Vec<f64>> {
-                let model = self.lend(py, model)?;
-                self.trainer.crew.bind(py).call_method1("losses", (model, devices.to_vec()))?.extract()
+                let model = self.trainings.lend(py, model)?;
+                self.trainer
+                    .workers
+                    .crew
+                    .bind(py)
+                    .call_method1("losses", (model, devices.to_vec()))?
+                    .extract()
             };
-            asked().map_err(|error| self.trainer.failed(py, error))
+            asked().map_err(|error| self.trainer.workers.failed(py, error))
         })
     }
 

@@ -206,10 +206,43 @@ pub(crate) fn foreign(py: Python<'_>, error: &PyErr) -> LearnError {
 pub(crate) fn diverged(py: Python<'_>, error: &PyErr) -> Option<LearnError> {
     let class = py.import("fedflip._learner_checks").and_then(|module| module.getattr("DivergedError"));
     let is_diverged = class.and_then(|class| error.value(py).is_instance(&class)).unwrap_or(false);
+    let native = error.value(py).getattr("native").ok().and_then(|native| native_error(&native));
     let what = || text_of(py, error, "problem").unwrap_or_default().into();
-    is_diverged.then(|| LearnError::NotFinite { what: what(), value: f64::NAN })
+    native.or_else(|| is_diverged.then(|| LearnError::NotFinite { what: what(), value: f64::NAN }))
 }
 
 fn text_of(py: Python<'_>, error: &PyErr, name: &str) -> Option<String> {
     error.value(py).getattr(name).and_then(|text| text.extract()).ok()
+}
+
+/// What an error of the native kernels is about, in words that outlive the way to another process and back.
+type NativeError = (usize, usize, String, f64);
+
+/// An error of the native kernels as the exception that crews raise. It keeps what [`diverged`] needs to make the same error.
+pub(crate) fn raised(py: Python<'_>, error: &LearnError, device: Option<usize>, round: Option<u64>) -> PyErr {
+    let exception = || -> PyResult<PyErr> {
+        let named = PyDict::new(py);
+        named.set_item("device", device)?;
+        named.set_item("round", round)?;
+        named.set_item("remedy", error.hint())?;
+        let (module, class) = match error {
+            LearnError::Diverged { .. } | LearnError::NotFinite { .. } => {
+                ("fedflip._learner_checks", "DivergedError")
+            }
+            _ => ("fedflip._errors", "LearnerError"),
+        };
+        let value = py.import(module)?.getattr(class)?.call((error.to_string(),), Some(&named))?;
+        if let LearnError::Diverged { device, iteration, what, value: number } = error {
+            let native: NativeError = (*device, *iteration, (*what).to_owned(), *number);
+            value.setattr("native", native)?;
+        }
+        Ok(PyErr::from_value(value))
+    };
+    exception().unwrap_or_else(|error| error)
+}
+
+fn native_error(native: &Bound<'_, PyAny>) -> Option<LearnError> {
+    let (device, iteration, what, value): NativeError = native.extract().ok()?;
+    let what = ["the loss", "the model"].into_iter().find(|known| *known == what)?;
+    Some(LearnError::Diverged { device, iteration, what, value })
 }

@@ -9,12 +9,12 @@ use fedflip_learn::metrics::{Direction, Display, Formula};
 use fedflip_learn::sgd::picks;
 use fedflip_learn::{Crew, LearnError, Metric, TrainKey, metrics};
 use fedflip_run::Trainer;
+use fedflip_run::trainer::WorkersNote;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use crate::crew::PyCrew;
+use crate::crew::{PyCrew, Workers};
 use crate::error::Failure;
-use crate::signals::Signals;
 
 /// Adds what the module has to the extension module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -36,7 +36,6 @@ impl PyTrainer {
         metrics: Vec<(String, String)>,
         py: Python<'_>,
     ) -> PyResult<Self> {
-        let key = py.import("fedflip._key")?.getattr("TrainKey")?.unbind();
         let bound = flat.bind(py);
         let tensors: Vec<(String, Vec<usize>)> = bound.call_method0("tensors")?.extract()?;
         let devices: usize = bound.getattr("devices")?.extract()?;
@@ -47,8 +46,8 @@ impl PyTrainer {
         let costs = (0..if has_costs { devices } else { 0 }).map(cost).collect::<PyResult<Vec<u64>>>()?;
         let params = specs(tensors);
         let metrics = metrics.iter().map(|(name, mode)| metric(name, mode == "min")).collect();
-        let signals = Signals::default();
-        Ok(Self(Arc::new(ForeignTrainer { flat, crew, key, params, metrics, samples, costs, signals })))
+        let workers = Workers::new(py, crew)?;
+        Ok(Self(Arc::new(ForeignTrainer { flat, workers, params, metrics, samples, costs })))
     }
 }
 
@@ -74,25 +73,17 @@ pub(crate) fn metric(name: &str, falls: bool) -> Metric {
 /// The Rust side of a [`PyTrainer`].
 pub(crate) struct ForeignTrainer {
     flat: Py<PyAny>,
-    pub(crate) crew: Py<PyAny>,
-    /// The class of keys.
-    pub(crate) key: Py<PyAny>,
+    pub(crate) workers: Workers,
     pub(crate) params: Vec<(String, ParamSpec)>,
     pub(crate) metrics: Vec<Metric>,
     pub(crate) samples: Vec<usize>,
     /// How long training on each device takes; empty if all take the same time.
     pub(crate) costs: Vec<u64>,
-    pub(crate) signals: Signals,
 }
 
 impl ForeignTrainer {
     pub(crate) fn params_len(&self) -> usize {
         self.params.iter().map(|(_, spec)| spec.len()).sum()
-    }
-
-    /// An exception as an error of the crates. What is not an error of the learner, such as Ctrl-C, ends the run.
-    pub(crate) fn failed(&self, py: Python<'_>, error: PyErr) -> LearnError {
-        self.signals.raise_of_learner(py, error)
     }
 }
 
@@ -111,8 +102,12 @@ impl Trainer for ForeignTrainer {
                 let model = self.flat.bind(py).call_method1("initial", (seed,))?;
                 Ok(model.extract::<PyReadonlyArray1<'_, f32>>()?.as_slice()?.to_vec())
             };
-            made().map(ModelVector::new).map_err(|error| self.failed(py, error))
+            made().map(ModelVector::new).map_err(|error| self.workers.failed(py, error))
         })
+    }
+
+    fn workers(&self) -> Option<WorkersNote> {
+        self.workers.note()
     }
 
     fn with_crew(&self, _threads: usize, body: &mut dyn FnMut(&mut dyn Crew)) -> Result<(), LearnError> {

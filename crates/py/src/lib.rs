@@ -8,8 +8,8 @@
 //! - `error`: errors of the crates as exceptions with place, value and remedy.
 //! - `cli`: the command line.
 //! - `fleet`, `plan`: fleets and plans; `tasks`: what is built in.
-//! - `scenario`: scenarios; `simulate`, `study`: simulated runs, comparisons, sweeps and pilots; `call`: what these have in
-//!   common; `learner`, `crew`: what trains in them; `scheme`: what
+//! - `scenario`: scenarios; `simulate`, `study`: simulated runs, comparisons, sweeps and pilots; `shard`: parts of these;
+//!   `call`: what these have in common; `learner`, `crew`, `native`: what trains in them; `scheme`: what
 //!   draws their cohorts; `observer`: what watches them; `signals`: Ctrl-C and exceptions.
 //! - `rounds`: the clock, the records and the server of rounds that a program runs itself.
 //! - `runs`, `tables`: what a run leaves behind.
@@ -24,6 +24,7 @@ mod crew;
 mod error;
 mod fleet;
 mod learner;
+mod native;
 mod observer;
 mod plan;
 mod rounds;
@@ -31,6 +32,7 @@ mod runs;
 mod scenario;
 mod scheme;
 mod serve;
+mod shard;
 mod signals;
 mod simulate;
 mod study;
@@ -52,6 +54,7 @@ fn _fedflip(module: &Bound<'_, PyModule>) -> PyResult<()> {
         simulate::register,
         study::register,
         learner::register,
+        native::register,
         scheme::register,
         rounds::register,
         runs::register,

@@ -41,11 +41,11 @@ impl Signals {
     /// An exception of a learner's code as an error of the crates. It ends the work, unless it tells that a model diverged:
     /// that is a result, and not a mistake.
     pub(crate) fn raise_of_learner(&self, py: Python<'_>, error: PyErr) -> LearnError {
-        let learn_error = diverged(py, &error).unwrap_or_else(|| foreign(py, &error));
-        if !matches!(learn_error, LearnError::NotFinite { .. }) {
+        diverged(py, &error).unwrap_or_else(|| {
+            let learn_error = foreign(py, &error);
             self.raise(error);
-        }
-        learn_error
+            learn_error
+        })
     }
 
     /// Whether the work is to end.

@@ -12,6 +12,7 @@ use crate::call::{Call, Options, data_folder, setup};
 use crate::error::Failure;
 use crate::fleet::PyFleet;
 use crate::learner::PyTrainer;
+use crate::native::PyCrews;
 use crate::plan::PyPlan;
 use crate::runs::RunData;
 use crate::scenario::PyScenario;
@@ -38,7 +39,7 @@ fn scenario_fleet(
 
 /// One run. Without a folder it returns the run's data; otherwise they are in the folder.
 #[pyfunction]
-#[pyo3(signature = (scenario, options, trainer=None, plan=None, scheme=None))]
+#[pyo3(signature = (scenario, options, trainer=None, plan=None, scheme=None, crews=None))]
 fn simulate(
     py: Python<'_>,
     scenario: &PyScenario,
@@ -46,9 +47,10 @@ fn simulate(
     trainer: Option<PyRef<'_, PyTrainer>>,
     plan: Option<PyRef<'_, PyPlan>>,
     scheme: Option<PyRef<'_, PyScheme>>,
+    crews: Option<PyRef<'_, PyCrews>>,
 ) -> Result<Option<RunData>, Failure> {
     let samplings = scheme.iter().map(|scheme| Arc::clone(&scheme.sampling)).collect();
-    let call = Call::new(py, options, trainer, samplings)?;
+    let call = Call::new(py, options, (trainer, crews), samplings)?;
     let mut scenario = scenario.scenario.clone();
     let expected = plan.as_deref().map(Expected::of);
     let out = options.out.as_deref();

@@ -15,9 +15,11 @@ use pyo3::prelude::*;
 use crate::call::{Call, Options, setup};
 use crate::error::Failure;
 use crate::learner::{ForeignTrainer, PyTrainer};
+use crate::native::PyCrews;
 use crate::plan::{PyPlan, refused};
 use crate::scenario::{PyScenario, scheme_of};
 use crate::scheme::{PySampling, PyScheme};
+use crate::shard::part_of;
 use crate::simulate::Expected;
 
 /// Adds what the module has to the extension module.
@@ -77,7 +79,7 @@ pub(crate) struct PyStudy {
 #[pymethods]
 impl PyStudy {
     #[new]
-    #[pyo3(signature = (schemes, reference, seeds, give_up=None, pilots=true))]
+    #[pyo3(signature = (schemes, reference, seeds, give_up=None, pilots=true, shard=None))]
     fn new(
         py: Python<'_>,
         schemes: Vec<SchemeArgument<'_>>,
@@ -85,6 +87,7 @@ impl PyStudy {
         seeds: u64,
         give_up: Option<f64>,
         pilots: bool,
+        shard: Option<(u64, u64)>,
     ) -> Result<Self, Failure> {
         let samplings = schemes.iter().filter_map(SchemeArgument::sampling).collect();
         let expected = schemes.iter().map(SchemeArgument::expected).collect();
@@ -98,7 +101,8 @@ impl PyStudy {
             let remedy = format!("add {reference} to schemes");
             return Err(Failure::input(problem, remedy).at("reference").of(py, reference.to_string()));
         }
-        let study = Study { schemes, reference, seeds, give_up, no_pilot: !pilots };
+        let part = shard.map(|(index, count)| part_of(index, count)).transpose()?;
+        let study = Study { schemes, reference, seeds, give_up, no_pilot: !pilots, part };
         Ok(Self { study, samplings, expected })
     }
 }
@@ -128,15 +132,16 @@ fn refused_plan(place: usize) -> Failure {
 
 /// Every scheme with every seed; the result as JSON, or none if it was interrupted.
 #[pyfunction]
-#[pyo3(signature = (scenario, options, study, trainer=None))]
+#[pyo3(signature = (scenario, options, study, trainer=None, crews=None))]
 fn compare(
     py: Python<'_>,
     scenario: &PyScenario,
     options: &Options,
     study: &PyStudy,
     trainer: Option<PyRef<'_, PyTrainer>>,
+    crews: Option<PyRef<'_, PyCrews>>,
 ) -> Result<Option<String>, Failure> {
-    let call = Call::new(py, options, trainer, study.samplings.clone())?;
+    let call = Call::new(py, options, (trainer, crews), study.samplings.clone())?;
     let mut scenario = scenario.scenario.clone();
     let out = options.out.as_deref();
     let studied = call.detached(py, |session, trainer| {
@@ -159,7 +164,7 @@ type AxisArgument = (String, Vec<(String, String)>);
 /// A comparison at every combination of values; the result as JSON and the number of runs that were retimed and not trained,
 /// or none if it was interrupted.
 #[pyfunction]
-#[pyo3(signature = (scenario, over, options, study, trainer=None))]
+#[pyo3(signature = (scenario, over, options, study, trainer=None, crews=None))]
 fn sweep(
     py: Python<'_>,
     scenario: &PyScenario,
@@ -167,8 +172,9 @@ fn sweep(
     options: &Options,
     study: &PyStudy,
     trainer: Option<PyRef<'_, PyTrainer>>,
+    crews: Option<PyRef<'_, PyCrews>>,
 ) -> Result<Option<(String, usize)>, Failure> {
-    let call = Call::new(py, options, trainer, study.samplings.clone())?;
+    let call = Call::new(py, options, (trainer, crews), study.samplings.clone())?;
     let (plans, study, out) = (study, &study.study, options.out.as_deref());
     let other_plan = Mutex::new(None);
     let axes = |base: &Scenario| over.iter().map(|(path, values)| Axis::of(path, values, base)).collect();
@@ -209,19 +215,20 @@ fn check_point(scenario: &Scenario, trainer: &ForeignTrainer) -> Result<(), RunE
 
 /// α and β from pilots, as JSON; none if they were interrupted.
 #[pyfunction]
-#[pyo3(signature = (scenario, options, trainer=None))]
+#[pyo3(signature = (scenario, options, trainer=None, crews=None))]
 fn pilot(
     py: Python<'_>,
     scenario: &PyScenario,
     options: &Options,
     trainer: Option<PyRef<'_, PyTrainer>>,
+    crews: Option<PyRef<'_, PyCrews>>,
 ) -> Result<Option<String>, Failure> {
-    let call = Call::new(py, options, trainer, Vec::new())?;
+    let call = Call::new(py, options, (trainer, crews), Vec::new())?;
     let mut scenario = scenario.scenario.clone();
     let out = options.out.as_deref();
     let piloted = call.detached(py, |session, trainer| {
         let setup = setup(&mut scenario, trainer, session)?;
-        let pilots = Pilots { setup: &setup, scenario: &scenario, out, prefix: "", kept: 0 };
+        let pilots = Pilots { setup: &setup, scenario: &scenario, out, prefix: "", kept: 0, part: None };
         let piloted = setup.with_crew(session.threads, |crew| pilots.run(crew, session))?;
         let Some(piloted) = piloted else { return Ok(None) };
         let hours = piloted.hours();

@@ -13,6 +13,7 @@
 //! - [`table`], `chart`: the tables and figures that blocks hold.
 //! - [`render`]: a file for each format, and the table of formats.
 //! - [`numbers`]: numbers for people, also on a terminal.
+//! - `mixed_workers`: runs whose workers differed.
 //! - `problem`, [`error`]: what could not be read; what keeps a report from being made.
 
 mod chart;
@@ -25,6 +26,7 @@ pub mod error;
 pub mod explain;
 mod find_runs;
 mod grouping;
+mod mixed_workers;
 pub mod model;
 pub mod numbers;
 pub mod pilots;

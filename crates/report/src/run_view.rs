@@ -9,6 +9,7 @@ use fedflip_record::folder::{RECORDS, RUN};
 use fedflip_record::{Fold, Header, Line, Replan, Round, Summary, UsedConstants, reader};
 
 use crate::config::Config;
+use crate::mixed_workers;
 use crate::problem;
 use crate::rounds::KeptRounds;
 
@@ -101,6 +102,7 @@ impl RunView {
                 "names devices that its header does not have: they are not counted",
             ));
         }
+        problems.extend(mixed_workers::remark(folder));
         let config = Config::read(&folder.join(RUN)).unwrap_or_else(|problem| {
             problems.push(problem);
             Config::default()

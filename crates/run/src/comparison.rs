@@ -1,6 +1,7 @@
 //! Every scheme with every seed, under equal settings, to the target: what the paper's Table I is made from.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use fedflip_learn::Crew;
 use fedflip_plan::{Constants, PlanError, Scheme};
@@ -9,9 +10,11 @@ use fedflip_report::standing::{self, Standing};
 use fedflip_scenario::Scenario;
 
 use crate::error::RunError;
+use crate::folders::RUNS;
 use crate::seed_after;
 use crate::session::Session;
 use crate::setup::{Planned, Setup};
+use crate::shard::{Part, Place};
 use crate::single::{Single, WarmStart};
 use crate::warnings;
 
@@ -32,6 +35,8 @@ pub(crate) struct Comparison<'a> {
     pub out: Option<&'a Path>,
     /// What observers are shown before a run's number and name.
     pub prefix: &'a str,
+    /// The runs that this process does, and the folder of the comparison; none if it does all.
+    pub part: Option<(Part, &'a Path)>,
 }
 
 /// How a scheme did.
@@ -75,16 +80,15 @@ impl Comparison<'_> {
         let mut order: Vec<usize> = (0..self.schemes.len()).collect();
         order.sort_by_key(|&place| self.schemes[place] != self.reference);
         let (mut done, mut warned, mut limit_hours) = (Vec::new(), Vec::new(), None);
+        let mut spread = self.spread(std::iter::once(&self.reference), None, session)?;
         for (number, place) in order.into_iter().enumerate() {
             let scheme = self.schemes[place].clone();
-            let mut scenario = self.scenario.clone();
-            scenario.plan.scheme = scheme.clone();
-            scenario.plan.constants = self.constants;
+            let scenario = self.scenario_of(&scheme);
             let runs = match self.setup.plan(&scenario, Some(self.constants)) {
                 Ok(planned) => {
                     self.warn(&planned, &scenario, &mut warned, session);
                     let first = number as u64 * self.seeds;
-                    self.seeds((&scenario, &planned), (first, limit_hours), crew, session)?
+                    self.seeds((&scenario, &planned), (first, limit_hours), (&spread, crew), session)?
                 }
                 Err(RunError::Plan(error)) => {
                     Some(Entry { scheme: scheme.clone(), runs: Err(error), curve: None })
@@ -92,8 +96,14 @@ impl Comparison<'_> {
                 Err(error) => return Err(error),
             };
             let Some(entry) = runs else { return Ok(None) };
+            // A shard lists its own runs, or the scheme of which it cannot have any.
+            if entry.runs.as_ref().is_ok_and(Vec::is_empty) {
+                continue;
+            }
             if scheme == self.reference {
                 limit_hours = self.give_up.zip(entry.whole_hours()).map(|(factor, hours)| factor * hours);
+                let others = self.schemes.iter().filter(|scheme| **scheme != self.reference);
+                spread.extend(self.spread(others, limit_hours, session)?);
             }
             done.push((place, entry));
         }
@@ -117,28 +127,31 @@ impl Comparison<'_> {
         }
     }
 
-    /// All seeds of one scheme; none if it was interrupted.
+    /// All seeds of one scheme, or those of the shard; none if it was interrupted.
     fn seeds(
         &self,
         (scenario, planned): (&Scenario, &Planned),
         (first, limit_hours): (u64, Option<f64>),
-        crew: &mut dyn Crew,
+        (spread, crew): (&BTreeSet<PathBuf>, &mut dyn Crew),
         session: &mut Session<'_>,
     ) -> Result<Option<Entry>, RunError> {
         let scheme = scenario.plan.scheme.clone();
         let (mut runs, mut curve) = (Vec::new(), None);
         for number in 0..self.seeds {
-            let mut scenario = scenario.clone();
-            scenario.seed = seed_after(scenario.seed, number);
-            self.setup.with_first_model(&mut scenario)?;
-            let warm_start =
-                self.warm_starts.get(number as usize).filter(|_| scheme.needs_constants()).cloned();
-            // The time of pilots is on the clock before the first round: it is no reason to give up.
-            let before_hours = warm_start.as_ref().map_or(0.0, |start| start.secs / 3600.0);
-            let limits = [limit_hours.map(|hours| hours + before_hours), scenario.stop.virtual_hours_max];
-            scenario.stop.virtual_hours_max = limits.into_iter().flatten().min_by(f64::total_cmp);
+            let (scenario, warm_start) = self.run_of(scenario, number, limit_hours)?;
             let name = format!("{scheme}-seed{}", scenario.seed);
-            let out = self.out.map(|out| out.join(folder_name(&name)));
+            let (out, repeats) = match self.place(&scheme, number, &folder_name(&name)) {
+                None => (self.out.map(|out| out.join(folder_name(&name))), false),
+                Some(None) => continue,
+                Some(Some(Place::Own(folder))) => (Some(folder), false),
+                Some(Some(Place::Repeated(folder))) => (Some(folder), true),
+                Some(Some(Place::Done(_, fold))) => {
+                    runs.push(fold.summary);
+                    curve.get_or_insert(fold.curve);
+                    continue;
+                }
+            };
+            let is_there = repeats || out.as_ref().is_some_and(|out| spread.contains(out));
             let all = self.schemes.len() as u64 * self.seeds;
             let single = Single {
                 setup: self.setup,
@@ -149,15 +162,62 @@ impl Comparison<'_> {
                 out: out.as_deref(),
                 title: &format!("{}{}/{all} {name}", self.prefix, first + number + 1),
             };
-            let fold = single.run(crew, session)?.fold;
+            let done = if is_there { single.repeat(crew, session)? } else { single.run(crew, session)? };
             // A run that a cap on real time stopped is a lower bound.
-            if fold.summary.end.is_none() && (session.stop)() {
+            if done.fold.summary.end.is_none() && (session.stop)() {
                 return Ok(None);
             }
-            runs.push(fold.summary);
-            curve.get_or_insert(fold.curve);
+            runs.push(done.fold.summary);
+            curve.get_or_insert(done.fold.curve);
         }
         Ok(Some(Entry { scheme, runs: Ok(runs), curve }))
+    }
+
+    /// The settings of all runs of a scheme.
+    pub(crate) fn scenario_of(&self, scheme: &Scheme) -> Scenario {
+        let mut scenario = self.scenario.clone();
+        scenario.plan.scheme = scheme.clone();
+        scenario.plan.constants = self.constants;
+        scenario
+    }
+
+    /// The run of a seed: its scenario, and the model that it continues from.
+    pub(crate) fn run_of(
+        &self,
+        scenario: &Scenario,
+        number: u64,
+        limit_hours: Option<f64>,
+    ) -> Result<(Scenario, Option<WarmStart>), RunError> {
+        let mut scenario = Scenario { seed: seed_after(scenario.seed, number), ..scenario.clone() };
+        self.setup.with_first_model(&mut scenario)?;
+        let needs = scenario.plan.scheme.needs_constants();
+        let warm_start = self.warm_starts.get(number as usize).filter(|_| needs).cloned();
+        // The time of pilots is on the clock before the first round: it is no reason to give up.
+        let before_hours = warm_start.as_ref().map_or(0.0, |start| start.secs / 3600.0);
+        let limits = [limit_hours.map(|hours| hours + before_hours), scenario.stop.virtual_hours_max];
+        scenario.stop.virtual_hours_max = limits.into_iter().flatten().min_by(f64::total_cmp);
+        Ok((scenario, warm_start))
+    }
+
+    /// The name of a run's folder.
+    pub(crate) fn folder_of(scenario: &Scenario) -> String {
+        folder_name(&format!("{}-seed{}", scenario.plan.scheme, scenario.seed))
+    }
+
+    /// Where a shard has a run: nowhere, if it neither does the run nor needs its result. None without shards.
+    fn place(&self, scheme: &Scheme, number: u64, name: &str) -> Option<Option<Place>> {
+        let (part, out) = self.part?;
+        let item = |scheme: &Scheme, number: u64| {
+            let place = self.schemes.iter().position(|other| other == scheme).unwrap_or(0) as u64;
+            place * self.seeds + number
+        };
+        // The limit of the other schemes follows from all runs of the reference.
+        let mut others = self.schemes.iter().filter(|other| **other != self.reference);
+        let needed = *scheme == self.reference
+            && self.give_up.is_some()
+            && others.any(|other| (0..self.seeds).any(|number| part.owns(item(other, number))));
+        let item = item(scheme, number);
+        Some((needed || part.owns(item)).then(|| part.place(item, out, RUNS, name)))
     }
 }
 

@@ -20,7 +20,9 @@ pub const RUNS: &str = "runs";
 
 /// Refuses a folder that is neither free nor that of a comparison.
 pub fn check_comparison(folder: &Path) -> Result<(), RecordError> {
-    check(folder, (COMPARE, &["task", "schemes"]), || holds_runs(folder))
+    // Another shard may have made the folder of its first run a moment ago.
+    let is_ours = |name: &str| [RUNS, PILOTS].contains(&name) && is_beginning(&folder.join(name));
+    check(folder, (COMPARE, &["task", "schemes"]), || holds_runs(folder), is_ours)
 }
 
 /// Refuses a folder that is neither free nor that of a sweep over these points, each with a folder of its own.
@@ -36,7 +38,9 @@ pub fn check_presets(folder: &Path, presets: &[String]) -> Result<(), RecordErro
 fn check_several(folder: &Path, result: (&str, &[&str]), parts: &[String]) -> Result<(), RecordError> {
     let holds_comparison =
         |part: &String| folder.join(part).join(COMPARE).exists() || holds_runs(&folder.join(part));
-    check(folder, result, || parts.iter().any(holds_comparison))?;
+    // Each part is looked at below.
+    let is_part = |name: &str| parts.iter().any(|part| part == name);
+    check(folder, result, || parts.iter().any(holds_comparison), is_part)?;
     parts.iter().try_for_each(|part| check_comparison(&folder.join(part)))
 }
 
@@ -45,6 +49,7 @@ fn check(
     folder: &Path,
     (name, keys): (&str, &[&str]),
     has_begun: impl FnOnce() -> bool,
+    is_ours: impl Fn(&str) -> bool,
 ) -> Result<(), RecordError> {
     let result = folder.join(name);
     if result.exists() && !is_result(&result, keys) {
@@ -53,7 +58,7 @@ fn check(
     if result.exists() || has_begun() {
         return Ok(());
     }
-    others::refuse(folder, |_| false)
+    others::refuse(folder, is_ours)
 }
 
 /// Whether a file is a result that was written by us.
@@ -68,6 +73,13 @@ fn holds_runs(folder: &Path) -> bool {
     let is_run = |run: &Path| [RUN, LOCK].iter().any(|name| run.join(name).exists());
     let parts = [RUNS, PILOTS].iter().filter_map(|part| std::fs::read_dir(folder.join(part)).ok());
     parts.flatten().flatten().any(|entry| is_run(&entry.path()))
+}
+
+/// Whether nothing is in a folder but empty folders, as runs have them before their first file.
+fn is_beginning(folder: &Path) -> bool {
+    let is_empty = |inner: &Path| std::fs::read_dir(inner).is_ok_and(|mut inside| inside.next().is_none());
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    folder.is_dir() && entries.flatten().all(|entry| is_empty(&entry.path()))
 }
 
 #[cfg(test)]
@@ -99,6 +111,23 @@ mod tests {
         assert!(refused(check_comparison(desk.path())).contains("compare.json"));
         fs::write(at("compare.json"), "{\"task\": \"synthetic\", \"schemes\": []}").unwrap();
         check_comparison(desk.path()).unwrap();
+    }
+
+    #[test]
+    fn folders_that_another_shard_has_just_made_keep_nobody_out() {
+        let desk = tempfile::tempdir().unwrap();
+        let at = |name: &str| desk.path().join(name);
+        let points = ["a=1".to_owned(), "a=2".to_owned()];
+        fs::create_dir_all(at("a=1/.shard-0-of-2/runs/full-seed1")).unwrap();
+        fs::create_dir_all(at("a=2/runs/full-seed1")).unwrap();
+        fs::create_dir_all(at("a=2/pilots")).unwrap();
+        check_sweep(desk.path(), &points).unwrap();
+        check_comparison(&at("a=2")).unwrap();
+        // Those of somebody else have files.
+        fs::write(at("a=2/runs/full-seed1/events.out"), "").unwrap();
+        assert!(refused(check_comparison(&at("a=2"))).contains("runs"));
+        assert!(refused(check_sweep(desk.path(), &points)).contains("runs"));
+        assert!(refused(check_sweep(desk.path(), &points[..1])).contains("a=2"));
     }
 
     #[test]

@@ -7,6 +7,8 @@ use fedflip_record::folder::HOST;
 use fedflip_record::{RecordError, atomic};
 use serde::{Deserialize, Serialize};
 
+use crate::trainer::WorkersNote;
+
 #[derive(Default, Serialize, Deserialize)]
 struct Host {
     /// One for each time that the run was started or resumed.
@@ -19,6 +21,9 @@ struct Entry {
     host: Option<String>,
     system: String,
     threads: usize,
+    /// The workers in the place of threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    workers: Option<WorkersNote>,
     /// Seconds since 1970.
     started_unix_secs: u64,
     /// None if the session was killed.
@@ -49,6 +54,7 @@ impl Sitting {
             host: name.map(|name| name.trim().to_owned()),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             threads,
+            workers: None,
             started_unix_secs: now.as_secs(),
             real_secs: None,
             first_round: rounds + 1,
@@ -59,11 +65,17 @@ impl Sitting {
         Ok(sitting)
     }
 
-    /// Notes how it ended.
-    pub(crate) fn end(mut self, real: Duration, last_round: u64) -> Result<(), RecordError> {
+    /// Notes how it ended, and the workers that took part.
+    pub(crate) fn end(
+        mut self,
+        real: Duration,
+        last_round: u64,
+        workers: Option<WorkersNote>,
+    ) -> Result<(), RecordError> {
         if let Some(entry) = self.host.sessions.last_mut() {
             entry.real_secs = Some(real.as_secs_f64());
             entry.last_round = Some(last_round);
+            entry.workers = workers;
         }
         self.write()
     }

@@ -38,7 +38,7 @@
 //! - [`observe`]: whoever watches runs; [`tensorboard`]: event files.
 //! - [`pilots`]: lines 1–3 of Algorithm 2.
 //! - [`comparison`]: every scheme with every seed; [`study`]: pilots and comparison; [`verdict`]: the result as JSON; [`sweep`]: a
-//!   comparison at every value of a key.
+//!   comparison at every value of a key; [`shard`]: both in several parts; `spread`: whole runs on workers.
 //! - [`folders`]: whether a folder is free for a comparison or a sweep.
 //! - [`deployed`]: a scenario on real devices; `relay`: its rounds, for observers.
 //! - [`host`]: `host.json`, which describes the machine and not the run.
@@ -61,8 +61,10 @@ pub mod retime;
 pub mod reuse;
 pub mod session;
 pub mod setup;
+pub mod shard;
 mod simulate;
 pub mod single;
+mod spread;
 pub mod study;
 pub mod sweep;
 pub mod tensorboard;
@@ -78,7 +80,7 @@ pub use session::Session;
 pub use setup::{Planned, Setup, header};
 pub use simulate::{simulate, simulate_planned};
 pub use single::{Finished, Single};
-pub use trainer::Trainer;
+pub use trainer::{Crews, Trainer};
 
 /// The seed `number` places after another one, within what a scenario can hold.
 pub fn seed_after(seed: u64, number: u64) -> u64 {

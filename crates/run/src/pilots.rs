@@ -7,12 +7,13 @@ use fedflip_fleet::ModelVector;
 use fedflip_learn::{Crew, metrics, model_file};
 use fedflip_plan::{Pilot, PilotFit, PlanError, Scheme, constants};
 use fedflip_record::Summary;
-use fedflip_record::folder::MODEL;
+use fedflip_record::folder::{MODEL, PILOTS};
 
 use crate::error::RunError;
 use crate::seed_after;
 use crate::session::Session;
 use crate::setup::Setup;
+use crate::shard::{Part, Place};
 use crate::single::{Finished, Single, WarmStart};
 use fedflip_record::{Target, TargetMode};
 use fedflip_report::numbers::{count, significant};
@@ -36,6 +37,8 @@ pub struct Pilots<'a> {
     pub prefix: &'a str,
     /// The number of runs that continue from pilots, each from those of its own seed.
     pub kept: u64,
+    /// The pilots that this process keeps, and the folder of the comparison; none if all are its own.
+    pub part: Option<(Part, &'a Path)>,
 }
 
 /// The two pilots of a seed.
@@ -83,6 +86,11 @@ impl Piloted {
 }
 
 impl Pilots<'_> {
+    /// The number of pilots, of which `kept` pairs have runs that continue from them.
+    pub fn count(scenario: &Scenario, kept: u64) -> u64 {
+        scenario.pilot.seeds.max(kept) * SCHEMES.len() as u64
+    }
+
     /// Runs them all; none if it was interrupted.
     pub fn run(&self, crew: &mut dyn Crew, session: &mut Session<'_>) -> Result<Option<Piloted>, RunError> {
         let (mut runs, mut points) = (Vec::new(), Vec::new());
@@ -119,8 +127,11 @@ impl Pilots<'_> {
         session: &mut Session<'_>,
     ) -> Result<Option<Pair>, RunError> {
         let (mut runs, mut better, mut least) = (Vec::new(), None, f64::INFINITY);
-        for scheme in SCHEMES {
-            let Some((done, folder)) = self.one(&scheme, number, crew, session)? else { return Ok(None) };
+        for (place, scheme) in SCHEMES.into_iter().enumerate() {
+            let item = number * SCHEMES.len() as u64 + place as u64;
+            let Some((done, folder)) = self.one(&scheme, (number, item), crew, session)? else {
+                return Ok(None);
+            };
             let summary = done.fold.summary;
             let loss = summary.metrics.get("loss").unwrap_or(f64::INFINITY);
             if better.is_none() || loss < least {
@@ -142,7 +153,7 @@ impl Pilots<'_> {
     fn one(
         &self,
         scheme: &Scheme,
-        number: u64,
+        (number, item): (u64, u64),
         crew: &mut dyn Crew,
         session: &mut Session<'_>,
     ) -> Result<Option<(Finished, Option<PathBuf>)>, RunError> {
@@ -151,7 +162,12 @@ impl Pilots<'_> {
         // A pilot is there to find the constants: it expects nothing of them.
         let planned = self.setup.plan(&scenario, None)?;
         let name = format!("{scheme}-seed{}", scenario.seed);
-        let out = self.out.map(|out| out.join(&name));
+        let (out, repeats) = match self.part.map(|(part, out)| part.place(item, out, PILOTS, &name)) {
+            None => (self.out.map(|out| out.join(&name)), false),
+            Some(Place::Own(folder)) => (Some(folder), false),
+            Some(Place::Repeated(folder)) => (Some(folder), true),
+            Some(Place::Done(folder, fold)) => return Ok(Some((Finished::before(*fold), Some(folder)))),
+        };
         let single = Single {
             setup: self.setup,
             scenario: &scenario,
@@ -161,7 +177,7 @@ impl Pilots<'_> {
             out: out.as_deref(),
             title: &format!("{}pilot {name}", self.prefix),
         };
-        let done = single.run(crew, session)?;
+        let done = if repeats { single.repeat(crew, session)? } else { single.run(crew, session)? };
         let over = done.fold.summary.end.is_some() && !(session.stop)();
         Ok(over.then_some((done, out)))
     }

@@ -1,10 +1,12 @@
 //! What the machine and the user bring to a run, whatever its scenario.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::observe::{Observer, Observers};
 use crate::reuse::Trainings;
+use crate::trainer::Crews;
 
 /// What the machine and the user bring to a run. Nothing in it changes a result.
 pub struct Session<'a> {
@@ -22,6 +24,8 @@ pub struct Session<'a> {
     pub keeps_records: bool,
     /// Finished runs whose trainings serve other clocks; none to train every run.
     pub trainings: Option<Trainings>,
+    /// Workers in the place of threads; none to train in this process.
+    pub crews: Option<Arc<dyn Crews>>,
     /// The observers.
     pub observers: Observers<'a>,
 }
@@ -37,6 +41,7 @@ impl<'a> Session<'a> {
             now: system_now,
             keeps_records: false,
             trainings: None,
+            crews: None,
             observers: Observers::default(),
         }
     }

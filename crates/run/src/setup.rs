@@ -38,7 +38,7 @@ impl Setup {
     /// Reads the data and makes the fleet that holds them.
     pub fn new(scenario: &Scenario, session: &mut Session<'_>) -> Result<Self, RunError> {
         let what = format!("reading the data of {}", scenario.task.name());
-        let Session { observers, data_dir, .. } = session;
+        let Session { observers, data_dir, crews, .. } = session;
         let Learners { learner, test, sharing, holders, digests } =
             observers.while_working(&what, || scenario.task_settings().learners(data_dir))?;
         check_digests(&scenario.data.own.digests, &digests)?;
@@ -48,7 +48,11 @@ impl Setup {
         let fleet = scenario.named_fleet(&samples, &holders)?;
         warnings::files_left_out(scenario).iter().for_each(|text| observers.warn(text));
         warnings::counts_replaced(scenario, &fleet).iter().for_each(|text| observers.warn(text));
-        let trainer = Arc::new(NativeTrainer { learner, test });
+        let native: Arc<dyn Trainer> = Arc::new(NativeTrainer { learner, test });
+        let trainer = match crews {
+            None => native,
+            Some(crews) => observers.while_working("starting workers", || crews.trainer(scenario, native))?,
+        };
         Ok(Self { trainer, sharing, holders, digests, fleet })
     }
 

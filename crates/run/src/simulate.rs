@@ -38,7 +38,7 @@ pub fn simulate_planned(
             // Before the hours of the pilots.
             single.check_folder()?;
             let out = out.map(|out| out.join(PILOTS));
-            let pilots = Pilots { setup, scenario, out: out.as_deref(), prefix: "", kept: 1 };
+            let pilots = Pilots { setup, scenario, out: out.as_deref(), prefix: "", kept: 1, part: None };
             let pair = pilots.pair(0, crew, session)?.ok_or(RunError::Interrupted)?;
             pair.short_of(scenario.pilot.loss).iter().for_each(|text| session.observers.warn(text));
             single.warm_start = Some(pair.better);

@@ -61,7 +61,26 @@ pub struct Finished {
     pub had_ended: bool,
 }
 
+impl Finished {
+    /// A run that another process has ended.
+    pub(crate) fn before(fold: Fold) -> Self {
+        Self { fold, model: None, records: None, detail: None, had_ended: true }
+    }
+}
+
 impl Single<'_> {
+    /// Runs it, or resumes it, whether or not the session resumes: nobody looks at the folder.
+    pub(crate) fn repeat(
+        &self,
+        crew: &mut dyn Crew,
+        session: &mut Session<'_>,
+    ) -> Result<Finished, RunError> {
+        let resume = std::mem::replace(&mut session.resume, true);
+        let done = self.run(crew, session);
+        session.resume = resume;
+        done
+    }
+
     /// Runs it, or resumes it, until it ends or the session is to stop.
     ///
     /// Where the session keeps trainings, a run that differs from an earlier one in its clock alone is not trained.
@@ -133,7 +152,7 @@ impl Single<'_> {
         };
         session.observers.end(end.as_ref())?;
         if let Some(sitting) = sitting {
-            sitting.end(real, state.round)?;
+            sitting.end(real, state.round, setup.trainer.workers())?;
         }
         let detail = end.as_ref().and_then(|end| end.detail.clone());
         let (fold, records) = self.finish(kept, &state, end)?;

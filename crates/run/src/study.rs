@@ -14,6 +14,7 @@ use crate::folders::{self, COMPARE, RUNS};
 use crate::pilots::{Piloted, Pilots};
 use crate::session::Session;
 use crate::setup::Setup;
+use crate::shard::Part;
 use crate::verdict::{ComparisonJson, PilotJson};
 
 /// The schemes of the paper's Table I.
@@ -41,6 +42,8 @@ pub struct Study {
     pub give_up: Option<f64>,
     /// Plan with the scenario's α and β instead of pilots.
     pub no_pilot: bool,
+    /// The part of the runs to do; none to do all.
+    pub part: Option<Part>,
 }
 
 /// The result for one scenario.
@@ -55,6 +58,23 @@ impl Study {
     /// Whether α and β are measured: not all schemes need them.
     pub fn has_pilots(&self) -> bool {
         !self.no_pilot && self.schemes.iter().any(Scheme::needs_constants)
+    }
+
+    /// The runs and pilots of a scenario.
+    pub fn items(&self, scenario: &Scenario) -> u64 {
+        self.pilots(scenario) + self.schemes.len() as u64 * self.seeds
+    }
+
+    fn pilots(&self, scenario: &Scenario) -> u64 {
+        match self.has_pilots() {
+            true => Pilots::count(scenario, self.kept(scenario)),
+            false => 0,
+        }
+    }
+
+    /// The number of runs that continue from pilots.
+    fn kept(&self, scenario: &Scenario) -> u64 {
+        if scenario.pilot.keep { self.seeds } else { 0 }
     }
 
     /// Refuses a scenario that cannot be compared in this way.
@@ -105,12 +125,19 @@ impl Study {
         let found = setup.with_crew(session.threads, |crew| {
             let (mut pilot, mut constants, mut warm_starts) = (PilotJson::given(given), given, Vec::new());
             if self.has_pilots() {
-                let out = out.map(|out| out.join(PILOTS));
-                let kept = if scenario.pilot.keep { self.seeds } else { 0 };
-                let pilots = Pilots { setup, scenario, out: out.as_deref(), prefix, kept };
+                let folder = out.map(|out| out.join(PILOTS));
+                let pilots = Pilots {
+                    setup,
+                    scenario,
+                    out: folder.as_deref(),
+                    prefix,
+                    kept: self.kept(scenario),
+                    part: self.part.zip(out),
+                };
                 let Some(piloted) = pilots.run(crew, session)? else { return Ok(None) };
                 (pilot, constants, warm_starts) = measured(piloted, scenario)?;
             }
+            let part = self.part.map(|part| part.after(self.pilots(scenario))).zip(out);
             let out = out.map(|out| out.join(RUNS));
             let comparison = Comparison {
                 setup,
@@ -123,12 +150,14 @@ impl Study {
                 give_up: self.give_up,
                 out: out.as_deref(),
                 prefix,
+                part,
             };
             Ok(comparison.run(crew, session)?.map(|entries| (pilot, entries)))
         })?;
         let Some((pilot, entries)) = found else { return Ok(None) };
         let json = ComparisonJson::new(scenario, pilot, &entries, self);
-        if let Some(out) = out {
+        // A shard has only some of the runs.
+        if let Some(out) = out.filter(|_| self.part.is_none()) {
             write_json(&out.join(COMPARE), &json)?;
         }
         Ok(Some(Studied { json, entries }))

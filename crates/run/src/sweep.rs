@@ -126,7 +126,7 @@ impl Sweep {
         &self.scenarios
     }
 
-    /// The comparison at each point, kept in a folder of its own below `out` beside `sweep.json`; none if it was interrupted.
+    /// The comparison at each point, kept in a folder of its own below `out` beside `sweep.json`, which a shard does not write; none if it was interrupted.
     /// It is an error if there is no comparison anywhere. What does not depend on the clock is trained once: the session says
     /// how many runs were retimed.
     pub fn run(
@@ -141,9 +141,11 @@ impl Sweep {
         }
         let has_clock_axis = self.axes.iter().any(|axis| CLOCK_KEYS.contains(&axis.path().as_str()));
         session.trainings = has_clock_axis.then(Trainings::default);
-        let (mut found, mut failed) = (Vec::new(), None);
+        let (mut found, mut failed, mut study) = (Vec::new(), None, study.clone());
         for place in 0..self.points.len() {
-            let here = self.run_point(place, (study, out), session, make_setup);
+            let here = self.run_point(place, (&study, out), session, make_setup);
+            // Runs are numbered over all points.
+            study.part = study.part.map(|part| part.after(study.items(&self.scenarios[place])));
             match here.map_err(|error| at_point(&self.points[place], error))? {
                 Some((here, error)) => {
                     failed = error.or(failed);
@@ -155,7 +157,8 @@ impl Sweep {
         if let Some(error) = failed.filter(|_| found.iter().all(|found| found.json.comparison.is_none())) {
             return Err(error);
         }
-        if let Some(out) = out {
+        // A shard has only some of the runs.
+        if let Some(out) = out.filter(|_| study.part.is_none()) {
             write_json(&out.join(SWEEP), &self.json(&found))?;
         }
         Ok(Some(found))

@@ -1,11 +1,14 @@
 //! What trains and evaluates the runs of a setup: the native kernels, or a learner of a program's own.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use fedflip_fleet::{Metrics, ModelVector};
 use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::sgd::SgdLearner;
 use fedflip_learn::{Crew, LearnError, Learner, Metric, with_crew};
+use fedflip_scenario::Scenario;
+use serde::{Deserialize, Serialize};
 
 /// Trains and evaluates. A program with a learner of its own implements it, and makes a [`Setup`](crate::Setup) of it.
 pub trait Trainer: Send + Sync {
@@ -21,10 +24,52 @@ pub trait Trainer: Send + Sync {
     /// Calls `body` once with a crew of at most `threads` workers of this process.
     fn with_crew(&self, threads: usize, body: &mut dyn FnMut(&mut dyn Crew)) -> Result<(), LearnError>;
 
+    /// The workers of a host, where they train in the place of threads, for `host.json`.
+    fn workers(&self) -> Option<WorkersNote> {
+        None
+    }
+
     /// The metrics of a model on test samples that no evaluation has looked at before; none if there are no such samples.
     fn test(&self, _model: &Arc<ModelVector>, _threads: usize) -> Option<Result<Metrics, LearnError>> {
         None
     }
+}
+
+/// Workers of the program that hosts a run, such as those of a cluster, in the place of threads.
+pub trait Crews: Send + Sync {
+    /// What trains a scenario's task with these workers. `native` has the data of the same task in this process.
+    fn trainer(&self, scenario: &Scenario, native: Arc<dyn Trainer>) -> Result<Arc<dyn Trainer>, LearnError>;
+
+    /// How many whole runs the workers of an open crew do at the same time; 0 if they do none.
+    fn runs_at_once(&self) -> usize {
+        0
+    }
+
+    /// Does whole runs, each on one worker. Afterwards their folders are there, as if the runs had been done here.
+    fn whole_runs(&self, _runs: &[WholeRun]) -> Result<(), LearnError> {
+        Ok(())
+    }
+}
+
+/// A run that one worker does from its beginning to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WholeRun {
+    /// The scenario, which needs no files.
+    pub text: String,
+    /// Where the run goes.
+    pub folder: PathBuf,
+}
+
+/// What `host.json` says of the workers of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkersNote {
+    /// Such as `RayCrew`.
+    pub crew: String,
+    /// The workers that have joined.
+    pub joined: usize,
+    /// The workers that differ from the first one, each with what differs; empty if results do not depend on workers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mixed: Vec<String>,
 }
 
 /// The native kernels on a task's data.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fedflip_fleet::{Fleet, FleetError, Samples, Weights};
+use fedflip_fleet::{Fleet, FleetError, Samples, Weights, csv_file};
 use fedflip_learn::LearnError;
 use fedflip_learn::own::OwnDigests;
 use fedflip_learn::task::TaskSettings;
@@ -121,6 +121,25 @@ impl Scenario {
         let mut scenario = self.clone();
         scenario.data.own.digests.clone_from(digests);
         scenario
+    }
+
+    /// The text from which a worker elsewhere makes the same learner, and the fleet as CSV if a file has it. Files that decide
+    /// only cohorts, weights or the first model stay where the run is.
+    pub fn for_workers(&self) -> (String, Option<Vec<u8>>) {
+        let mut scenario = self.clone();
+        scenario.plan.scheme = Scheme::Full;
+        scenario.initial = None;
+        scenario.data.weights = Weights::default();
+        let fleet = match &self.fleet {
+            FleetSource::Generated(_) => None,
+            FleetSource::File { fleet, .. } => {
+                let mut bytes = Vec::new();
+                // Memory takes whatever is written to it.
+                let _ = csv_file::write(fleet, &mut bytes);
+                Some(bytes)
+            }
+        };
+        (scenario.stored(), fleet)
     }
 
     /// The text for a run folder. Names of the user's own files become absolute. A fleet file, files of probabilities and weights and a first model are replaced by the copies in the

@@ -3,6 +3,7 @@
 mod bench;
 mod certs;
 mod costs;
+mod crew;
 mod data;
 mod deploy;
 mod devices;
@@ -21,6 +22,7 @@ pub(crate) use certs::{
     CertsServerArgs,
 };
 pub(crate) use costs::{BandArgs, CostArgs};
+pub(crate) use crew::CrewArgs;
 pub(crate) use data::{DataCheckArgs, DataCommand, DataDirArgs, DataGetArgs, DataInspectArgs, DataListArgs};
 pub(crate) use deploy::{DemoArgs, ServeArgs};
 pub(crate) use devices::{DevicesCommand, DevicesListArgs, DevicesRetireArgs};

@@ -1,14 +1,16 @@
 //! What may be typed after `run`, `pilot`, `compare`, `sweep` and `export`.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use fedflip_plan::Scheme;
+use fedflip_run::shard::{Part, Shard};
 use fedflip_run::study::{REFERENCE, Study, TABLE1};
 use fedflip_scenario::Preset;
 
-use super::DataDirArgs;
+use super::{CrewArgs, DataDirArgs};
 use crate::error::CliError;
 use crate::settings::scheme;
 
@@ -33,6 +35,8 @@ pub(crate) struct TrainingArgs {
     /// Devices that train at the same time (by default one per processor); does not change any result
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    #[command(flatten)]
+    pub crew: CrewArgs,
     #[command(flatten)]
     pub data: DataDirArgs,
     #[command(flatten)]
@@ -109,6 +113,7 @@ Examples:
   fedflip compare s.toml --seeds 5 --out comparison --resume
   fedflip compare --dashboard 8080 --keep-dashboard
   fedflip compare s.toml --schemes table1 --preset paper
+  fedflip compare s.toml --out comparison --shard 0/3
   fedflip compare s.toml --presets paper,tuned --reference weighted
   fedflip compare s.toml --schemes exact,paper,fixed=0.1 --give-up none
   fedflip compare s.toml --schemes exact,file=a.csv,file=b.csv")]
@@ -167,6 +172,9 @@ pub(crate) struct ComparisonArgs {
     /// Plan with the scenario's α and β, without pilots
     #[arg(long)]
     pub no_pilot: bool,
+    /// Do part I of N of all runs, counted from 0; once all parts are in --out, --resume without --shard compares them
+    #[arg(long, value_name = "I/N", requires = "out", value_parser = Shard::from_str)]
+    pub shard: Option<Shard>,
     #[command(flatten)]
     pub training: TrainingArgs,
 }
@@ -195,7 +203,8 @@ impl ComparisonArgs {
             ));
         }
         let GiveUp(give_up) = self.give_up;
-        Ok(Study { schemes, reference, seeds: self.seeds, give_up, no_pilot: self.no_pilot })
+        let part = self.shard.map(|shard| Part { shard, first: 0 });
+        Ok(Study { schemes, reference, seeds: self.seeds, give_up, no_pilot: self.no_pilot, part })
     }
 }
 

@@ -37,10 +37,10 @@ struct PresetJson<'a> {
 
 pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
     let training = &args.comparison.training;
-    let study = args.comparison.study()?;
+    let mut study = args.comparison.study()?;
     let source = args.scenario.as_deref().map_or_else(|| Ok(Source::embedded()), Source::read)?;
     let set = overrides(&training.set, training.seed);
-    let scenario = |preset: Option<Preset>| -> Result<Scenario, CliError> {
+    let scenario = |preset: Option<Preset>, study: &Study| -> Result<Scenario, CliError> {
         let mut set = set.clone();
         set.extend(preset.map(|preset| format!("preset={}", preset.name())));
         let scenario = source.scenario(&set)?;
@@ -56,8 +56,10 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
         ));
     }
     let scenarios = match presets.is_empty() {
-        true => vec![scenario(args.preset)?],
-        false => presets.iter().map(|&preset| scenario(Some(preset))).collect::<Result<Vec<_>, _>>()?,
+        true => vec![scenario(args.preset, &study)?],
+        false => {
+            presets.iter().map(|&preset| scenario(Some(preset), &study)).collect::<Result<Vec<_>, _>>()?
+        }
     };
     warn_of_idle_keys(&training.set, &study.schemes, &scenarios);
     if let Some(out) = training.out.as_ref().filter(|_| !presets.is_empty()) {
@@ -74,7 +76,11 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
             super::stopped(training.out.is_some());
             return Ok(ExitStatus::Stopped);
         };
+        study.part = study.part.map(|part| part.after(study.items(scenario)));
         done.push(studied);
+    }
+    if let Some(shard) = args.comparison.shard {
+        super::shard_done(shard);
     }
     match done.as_slice() {
         [one] if presets.is_empty() => match training.json {
@@ -105,7 +111,7 @@ fn several(
             .collect(),
         gains: &gains,
     };
-    if let Some(out) = &training.out {
+    if let Some(out) = training.out.as_ref().filter(|_| args.comparison.shard.is_none()) {
         write_json(&out.join(PRESETS), &json)?;
     }
     if training.json {

@@ -28,6 +28,7 @@ mod sweep;
 
 use std::io::Write;
 
+use fedflip_run::shard::Shard;
 use serde::Serialize;
 
 use crate::args::{Args, Command, DataCommand, FleetCommand, ScenarioCommand};
@@ -72,6 +73,16 @@ pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<ExitStatus, CliE
 fn print_json(output: &mut dyn Write, value: &impl Serialize) -> Result<(), CliError> {
     serde_json::to_writer(&mut *output, value).map_err(|error| CliError::Output(error.into()))?;
     Ok(writeln!(output)?)
+}
+
+/// What is missing beside the runs of a shard. Standard output keeps to the results.
+fn shard_done(shard: Shard) {
+    // If nobody listens, the result below says the same in other ways.
+    let _ = writeln!(
+        std::io::stderr(),
+        "shard {shard} is done; the result has its runs and those of the reference alone. When all shards are done, repeat the command with --resume \
+         and without --shard to compare all runs, or name the folders of all shards in `fedflip report`"
+    );
 }
 
 /// Why there is no result.

@@ -34,8 +34,14 @@ pub(super) fn run(args: &PilotArgs, output: &mut dyn Write) -> Result<ExitStatus
     warn_of_keys_idle_in_pilots(&args.training.set);
     let mut session = training::session(&args.training)?;
     let setup = Setup::new(&scenario, &mut session)?;
-    let pilots =
-        Pilots { setup: &setup, scenario: &scenario, out: args.training.out.as_deref(), prefix: "", kept: 0 };
+    let pilots = Pilots {
+        setup: &setup,
+        scenario: &scenario,
+        out: args.training.out.as_deref(),
+        prefix: "",
+        kept: 0,
+        part: None,
+    };
     let Some(piloted) = setup.with_crew(session.threads, |crew| pilots.run(crew, &mut session))? else {
         super::stopped(args.training.out.is_some());
         return Ok(ExitStatus::Stopped);

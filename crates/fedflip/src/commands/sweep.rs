@@ -29,6 +29,9 @@ pub(super) fn run(args: &SweepArgs, output: &mut dyn Write) -> Result<ExitStatus
         super::stopped(training.out.is_some());
         return Ok(ExitStatus::Stopped);
     };
+    if let Some(shard) = args.comparison.shard {
+        super::shard_done(shard);
+    }
     if training.json {
         print_json(output, &sweep.json(&found))?;
     } else {

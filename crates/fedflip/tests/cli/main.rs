@@ -31,6 +31,7 @@ mod asked;
 mod buffered;
 mod certs;
 mod cohorts_and_costs;
+mod crews;
 mod dashboard;
 mod data;
 mod deadlines;

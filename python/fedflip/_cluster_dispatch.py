@@ -1,0 +1,249 @@
+"""The work queue of a cluster: who does what, what is repeated, and how much is held in memory."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fedflip._cluster_engine import Answered, Engine, Gone, Joined, LostError, Order
+from fedflip._cluster_probe import Roll
+from fedflip._errors import FedflipError, LearnerError
+from fedflip._learner_layout import Array
+
+__all__ = ["Dispatcher", "Job"]
+
+#: A worker has its next order before it is done with the present one.
+PREFETCH = 2
+#: So often may workers be lost with one training before the training is to blame.
+LOSSES_MAX = 5
+#: Updates ahead of the oldest outstanding one may take so much memory in this process.
+HELD_BYTES = 512 << 20
+_WAIT_SECS = 1.0
+
+_log = logging.getLogger("fedflip")
+
+
+@dataclass(eq=False)
+class _Model:
+    """A model that orders need, and what it is called in the cluster."""
+
+    number: int
+    array: Array | None
+    users: int
+    published: Any = None
+
+
+@dataclass(eq=False)
+class Job:
+    """One training, loss, evaluation or whole run, and what became of it."""
+
+    ticket: int
+    kind: str
+    argument: Any
+    model: _Model
+    lost: int = 0
+    done: bool = False
+    answer: Any = None
+    error: FedflipError | None = None
+
+    @property
+    def device(self) -> int | None:
+        """The device, if there is one."""
+        if self.kind == "train":
+            return int(self.argument.device)
+        return self.argument if self.kind == "loss" else None
+
+
+@dataclass(eq=False)
+class _Slot:
+    ready: bool = False
+    #: The worker is not there since; it counts while the worker is not ready.
+    since: float = 0.0
+    orders: dict[int, Job] = field(default_factory=dict)
+
+
+class Dispatcher:
+    """Gives orders to workers, repeats those of lost workers, and returns updates nearly in the order of their keys.
+
+    Updates stay where they are until their turn has nearly come. An update is fetched only if it is among the next few
+    that the caller waits for, so this process never holds more than about ``HELD_BYTES`` of them.
+
+    Args:
+        engine: Carries orders and answers.
+        roll: Admits workers.
+        size: The number of parameters of a model.
+        join_secs: The longest time without any worker.
+    """
+
+    def __init__(self, engine: Engine, roll: Roll, size: int, join_secs: float) -> None:
+        self._engine, self._roll, self._join_secs = engine, roll, join_secs
+        self.ahead = max(4, min(1024, HELD_BYTES // (4 * size)))
+        self._slots = [_Slot(since=time.monotonic()) for _ in range(engine.slots)]
+        self._waiting: deque[Job] = deque()
+        self._urgent: deque[Job] = deque()
+        #: Trainings whose result nobody has taken, by ticket: the oldest is the first.
+        self._outstanding: dict[int, Job] = {}
+        self._models = self._tickets = 0
+
+    @property
+    def outstanding(self) -> int:
+        """The number of trainings whose results nobody has taken."""
+        return len(self._outstanding)
+
+    def join_all(self) -> None:
+        """Waits until all workers have joined; after ``join_secs`` those that are there begin."""
+        for slot in range(len(self._slots)):
+            self._engine.join(slot)
+        until = time.monotonic() + self._join_secs
+        while not all(slot.ready for slot in self._slots):
+            self.pump()
+            if time.monotonic() > until and (there := sum(slot.ready for slot in self._slots)):
+                _log.warning(
+                    "%d of %d workers have joined; the others may still come", there, len(self._slots)
+                )
+                return
+
+    def begin(self, kind: str, model: Array, arguments: Sequence[Any]) -> list[Job]:
+        """Begins one job for each argument. Other jobs than trainings go before trainings that have not begun."""
+        self._models += 1
+        # The caller may change its array; one that cannot change needs no copy.
+        lent = _Model(self._models, np.array(model) if model.flags.writeable else model, len(arguments))
+        jobs = [Job(self._tickets + place, kind, argument, lent) for place, argument in enumerate(arguments)]
+        self._tickets += len(jobs)
+        if kind == "train":
+            self._outstanding.update((job.ticket, job) for job in jobs)
+        (self._waiting if kind == "train" else self._urgent).extend(jobs)
+        self._dispatch()
+        return jobs
+
+    def answers(self, jobs: list[Job]) -> list[Any]:
+        """Waits until these jobs are done. The error of the first one that failed is raised."""
+        while not all(job.done for job in jobs):
+            self.pump()
+        for job in jobs:
+            if job.error is not None:
+                raise job.error
+        return [job.answer for job in jobs]
+
+    def next(self) -> tuple[Job, Array | None]:
+        """Waits until one more training is over: the job and its update, or its error in the job."""
+        while True:
+            oldest = next(iter(self._outstanding))
+            # Tickets count upwards, so this looks at a few jobs only.
+            near = range(oldest, oldest + self.ahead)
+            job = next(
+                (job for ticket in near if (job := self._outstanding.get(ticket)) is not None and job.done),
+                None,
+            )
+            if job is None:
+                self.pump()
+                continue
+            try:
+                update = None if job.error is not None else self._engine.fetch(job.ticket)
+            except LostError as error:
+                self._repeat(job, str(error))
+                self._dispatch()
+                continue
+            del self._outstanding[job.ticket]
+            self._release(job)
+            self._dispatch()
+            return job, update
+
+    def pump(self) -> None:
+        """Waits for something to happen, and deals with it."""
+        for event in self._engine.wait(_WAIT_SECS):
+            if isinstance(event, Joined):
+                self._join(event)
+            elif isinstance(event, Answered):
+                self._answer(event)
+            else:
+                self._lose(event)
+        self._dispatch()
+        if not any(slot.ready for slot in self._slots):
+            away_secs = time.monotonic() - max(slot.since for slot in self._slots)
+            if away_secs > self._join_secs:
+                raise FedflipError(
+                    f"none of {len(self._slots)} workers has joined within {self._join_secs:g} seconds",
+                    remedy="see whether the cluster has the resources that each worker asks for; then resume the run",
+                )
+
+    def _join(self, event: Joined) -> None:
+        if isinstance(event.report, FedflipError):
+            raise event.report
+        self._roll.admit(event.report)
+        self._slots[event.slot].ready = True
+
+    def _answer(self, event: Answered) -> None:
+        job = self._slots[event.slot].orders.pop(event.ticket, None)
+        if job is None:
+            return
+        job.done, job.answer = True, event.answer
+        if not event.fine:
+            job.answer, job.error = None, event.answer
+        if job.kind != "train":
+            self._release(job)
+
+    def _lose(self, event: Gone) -> None:
+        slot = self._slots[event.slot]
+        jobs, slot.orders = list(slot.orders.values()), {}
+        # A worker that is not back yet may be lost again.
+        if slot.ready:
+            slot.ready, slot.since = False, time.monotonic()
+            _log.warning("a worker is lost (%s); %d orders are repeated", event.why, len(jobs))
+        for place, job in enumerate(jobs):
+            # Only the first one was being done.
+            job.lost += place == 0
+        for job in reversed(jobs):
+            self._repeat(job, event.why)
+        self._engine.join(event.slot)
+
+    def _repeat(self, job: Job, why: str) -> None:
+        job.done = False
+        if job.lost < LOSSES_MAX:
+            (self._waiting if job.kind == "train" else self._urgent).appendleft(job)
+            return
+        job.done, job.error = (
+            True,
+            LearnerError(
+                f"{job.kind} was lost with {job.lost} workers in a row: {why}",
+                device=job.device,
+                round=job.argument.round if job.kind == "train" else None,
+                remedy="the logs of the workers say why; give each worker more memory if it ran out of it",
+            ),
+        )
+
+    def _dispatch(self) -> None:
+        """Gives waiting jobs to the workers with the fewest orders."""
+        oldest = next(iter(self._outstanding), 0)
+        # Updates that wait in the cluster are bounded too.
+        last = oldest + self.ahead + PREFETCH * len(self._slots)
+        for held in range(PREFETCH):
+            for place, slot in enumerate(self._slots):
+                if not slot.ready or len(slot.orders) != held:
+                    continue
+                queue = self._urgent or self._waiting
+                if not queue or (queue[0].kind == "train" and queue[0].ticket >= last):
+                    return
+                job = queue.popleft()
+                slot.orders[job.ticket] = job
+                self._engine.send(place, self._order(job))
+
+    def _order(self, job: Job) -> Order:
+        model = job.model
+        if model.array is not None:
+            model.published, model.array = self._engine.publish(model.array), None
+        argument = tuple(job.argument) if job.kind == "train" else job.argument
+        return Order(job.ticket, job.kind, model.number, model.published, argument)
+
+    @staticmethod
+    def _release(job: Job) -> None:
+        job.model.users -= 1
+        if job.model.users == 0:
+            # The cluster forgets the model with the last reference to it.
+            job.model.published = None

@@ -1,0 +1,146 @@
+"""A crew over any executor: the standard library, Dask, Parsl, loky."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from hashlib import sha256
+from typing import Any
+
+from fedflip._arguments import count, wrong
+from fedflip._cluster_crew import WORKERS_REMEDY, ClusterCrew
+from fedflip._cluster_engine import Answered, Event, Gone, Joined, LostError, Order
+from fedflip._cluster_worker import do_in_process
+from fedflip._errors import FedflipError
+from fedflip._learner_layout import Array
+
+__all__ = ["ExecutorCrew"]
+
+
+class ExecutorCrew(ClusterCrew):
+    """Workers that belong to a ``concurrent.futures.Executor``.
+
+    A process of the executor loads learner and data once, with its first order. The model travels with each order, so
+    ``RayCrew`` and ``MpiCrew`` are faster for large models. Workers should have one thread each: set
+    ``OMP_NUM_THREADS=1`` where the executor starts them.
+
+    Args:
+        executor: The executor; it stays open when the crew closes. Or a function that makes one: then the crew makes a new
+            executor after one has broken, and shuts it down at the end.
+        workers: The number of orders at a time: the number of workers of the executor.
+        mixed: Admit workers that differ in processor, version or data.
+        join_secs: The longest time without any worker.
+
+    Examples:
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> from fedflip import Scenario, simulate
+        >>> with ThreadPoolExecutor(2) as executor:
+        ...     crew = ExecutorCrew(executor, workers=2)
+        ...     run = simulate(Scenario("synthetic"), crew=crew, rounds_max=2, seed=1, progress=False)
+        >>> len(run)
+        2
+    """
+
+    def __init__(
+        self,
+        executor: Executor | Callable[[], Executor],
+        workers: int,
+        *,
+        mixed: bool = False,
+        join_secs: float = 300.0,
+    ) -> None:
+        super().__init__(mixed=mixed, join_secs=join_secs)
+        if not isinstance(executor, Executor) and not callable(executor):
+            remedy = "give a concurrent.futures.Executor, such as client.get_executor() of Dask"
+            raise wrong("executor", executor, "an Executor", remedy)
+        self.executor = executor
+        self.workers = count("workers", workers, least=1, remedy=WORKERS_REMEDY)
+
+    def __repr__(self) -> str:
+        return f"ExecutorCrew({self.executor!r}, workers={self.workers})"
+
+    def _make_engine(self) -> _ExecutorEngine:
+        return _ExecutorEngine(self.executor, self.workers)
+
+
+class _ExecutorEngine:
+    """Orders as calls of a function, and answers as futures."""
+
+    def __init__(self, source: Executor | Callable[[], Executor], slots: int) -> None:
+        self._source, self.slots = source, slots
+        self._executor: Executor | None = source if isinstance(source, Executor) else None
+        self._calls: dict[Future[Any], tuple[int, Order | None, Executor]] = {}
+        self._gone: dict[int, str] = {}
+        self._updates: dict[int, Array] = {}
+
+    def start(self, parcel: bytes) -> None:
+        self._parcel, self._token = parcel, sha256(parcel).hexdigest()
+
+    def join(self, slot: int) -> None:
+        self._submit(slot, None, True)
+
+    def publish(self, model: Array) -> Array:
+        return model
+
+    def send(self, slot: int, order: Order) -> None:
+        self._submit(slot, order, False)
+
+    def wait(self, secs: float) -> list[Event]:
+        events: list[Event] = []
+        gone = self._gone
+        self._gone = {}
+        done, _ = wait(list(self._calls), 0 if gone else secs, FIRST_COMPLETED)
+        for call in done:
+            slot, order, executor = self._calls.pop(call)
+            try:
+                events.extend(self._events(slot, order, call.result()))
+            except FedflipError:
+                raise
+            except Exception as error:
+                if isinstance(error, BrokenExecutor) and executor is self._executor:
+                    self._executor = None
+                gone.setdefault(slot, f"{type(error).__name__}: {error}")
+        self._calls = {call: what for call, what in self._calls.items() if what[0] not in gone}
+        return [*events, *(Gone(slot, why) for slot, why in gone.items())]
+
+    def _events(self, slot: int, order: Order | None, found: Any) -> list[Event]:
+        if found is None:
+            self._submit(slot, order, True)
+            return []
+        report, done = found
+        if order is None or done is None:
+            return [Joined(slot, report)]
+        fine, answer, update = done
+        if update is not None:
+            self._updates[order.ticket] = update
+        # The order may have come to a process that nobody has seen yet.
+        return [Joined(slot, report), Answered(slot, order.ticket, fine, answer)]
+
+    def fetch(self, ticket: int) -> Array:
+        if ticket not in self._updates:
+            raise LostError("the update is gone")
+        return self._updates.pop(ticket)
+
+    def close(self) -> None:
+        for call in self._calls:
+            call.cancel()
+        if self._executor is not None and not isinstance(self._source, Executor):
+            self._executor.shutdown(wait=True)
+
+    def _submit(self, slot: int, order: Order | None, with_learner: bool) -> None:
+        if self._executor is None:
+            if isinstance(self._source, Executor):
+                raise FedflipError(
+                    "the executor broke, because one of its workers died",
+                    remedy="give ExecutorCrew a function that makes an executor: then it makes another one; or resume the run",
+                )
+            self._executor = self._source()
+        what = None if order is None else (order.kind, order.number, order.model, order.argument)
+        try:
+            call = self._executor.submit(
+                do_in_process, self._token, self._parcel if with_learner else None, what
+            )
+        except BrokenExecutor as error:
+            self._executor, self._gone[slot] = None, str(error)
+        else:
+            self._calls[call] = (slot, order, self._executor)

@@ -1,0 +1,170 @@
+"""A crew of Ray actors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fedflip._arguments import count, number, text, wrong
+from fedflip._cluster_crew import WORKERS_REMEDY, ClusterCrew
+from fedflip._cluster_engine import Answered, Event, Gone, Joined, LostError, Order
+from fedflip._cluster_worker import Serving
+from fedflip._learner_layout import Array
+
+__all__ = ["RayCrew"]
+
+
+class RayCrew(ClusterCrew):
+    """Workers that are actors of a Ray cluster (``pip install fedflip[ray]``).
+
+    Each worker is an actor that loads learner and data once. A model is put into Ray's object store once, however many
+    workers train from it. An actor, a raylet or a machine that dies costs its unfinished updates, which others repeat.
+
+    Args:
+        num_workers: The number of actors; by default as many as the cluster has room for.
+        num_cpus: The processors of an actor.
+        num_gpus: The GPUs of an actor, such as 0.25.
+        address: The cluster, such as ``"auto"`` or ``"ray://host:10001"``. By default that of ``RAY_ADDRESS``, or one on this
+            machine that ends with the crew.
+        resources: Further resources of an actor, as Ray names them.
+        mixed: Admit workers that differ in processor, version or data, and record them.
+        join_secs: The longest time without any worker.
+
+    Examples:
+        >>> crew = RayCrew(num_workers=2)  # doctest: +SKIP
+        >>> run = simulate(Scenario("synthetic"), crew=crew, rounds_max=5)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        num_workers: int | None = None,
+        *,
+        num_cpus: float = 1,
+        num_gpus: float = 0,
+        address: str | None = None,
+        resources: dict[str, float] | None = None,
+        mixed: bool = False,
+        join_secs: float = 300.0,
+    ) -> None:
+        super().__init__(mixed=mixed, join_secs=join_secs)
+        self.num_workers = count("num_workers", num_workers, optional=True, least=1, remedy=WORKERS_REMEDY)
+        self.address = text("address", address, optional=True)
+        self.options: dict[str, Any] = {
+            "num_cpus": number("num_cpus", num_cpus, least=0),
+            "num_gpus": number("num_gpus", num_gpus, least=0),
+            "resources": _checked_resources(resources),
+        }
+
+    def __repr__(self) -> str:
+        return f"RayCrew(num_workers={self.num_workers}, address={self.address!r})"
+
+    def _make_engine(self) -> _RayEngine:
+        try:
+            import ray
+        except ModuleNotFoundError as error:
+            raise ImportError("RayCrew needs Ray: pip install 'fedflip[ray]'", name="ray") from error
+        if began := not ray.is_initialized():
+            # Ray itself would join any cluster that somebody has left running here.
+            address = self.address or os.environ.get("RAY_ADDRESS", "local")
+            ray.init(address=address, include_dashboard=False, log_to_driver=False)
+        has, slots = ray.cluster_resources(), self.num_workers
+        if slots is None:
+            asked = {"CPU": self.options["num_cpus"], "GPU": self.options["num_gpus"]}
+            rooms = [int(has.get(name, 0) / share) for name, share in asked.items() if share]
+            slots = max(1, min(rooms, default=1))
+        return _RayEngine(ray, slots, self.options, began)
+
+
+def _checked_resources(resources: Any) -> dict[str, float]:
+    """Amounts by the names of resources."""
+    remedy = 'give amounts by name, such as {"disk": 1}'
+    if resources is None:
+        return {}
+    if not isinstance(resources, Mapping):
+        raise wrong("resources", resources, "a dict of amounts", remedy)
+    return {
+        text("resources", name, remedy=remedy): number(f"resources[{name!r}]", amount, least=0, remedy=remedy)
+        for name, amount in resources.items()
+    }
+
+
+class _Actor:
+    """The actor: a learner, once it has joined."""
+
+    def __init__(self) -> None:
+        self._serving: Serving | None = None
+
+    def join(self, parcel: Any) -> Any:
+        self._serving = self._serving or Serving(parcel)
+        return self._serving.joined
+
+    def do(self, model: Array, kind: str, number: int, argument: Any) -> tuple[Any, Any]:
+        if self._serving is None:
+            raise RuntimeError("the actor was started again")
+        fine, answer, update = self._serving.do(kind, number, model, argument)
+        return (fine, answer), update
+
+
+class _RayEngine:
+    """Orders as calls of actors, and answers as objects of Ray."""
+
+    def __init__(self, ray: Any, slots: int, options: dict[str, Any], began: bool) -> None:
+        self._ray, self.slots, self._options, self._began = ray, slots, options, began
+        #: For each object that is awaited the slot and the ticket; no ticket for one who joins.
+        self._awaited: dict[Any, tuple[int, int | None]] = {}
+        self._updates: dict[int, Any] = {}
+        self._actors: list[Any] = []
+
+    def start(self, parcel: bytes) -> None:
+        made = self._ray.remote(_Actor).options(
+            max_restarts=-1, max_task_retries=0, scheduling_strategy="SPREAD", **self._options
+        )
+        self._parcel = self._ray.put(np.frombuffer(parcel, np.uint8))
+        self._actors = [made.remote() for _ in range(self.slots)]
+
+    def join(self, slot: int) -> None:
+        self._awaited[self._actors[slot].join.remote(self._parcel)] = (slot, None)
+
+    def publish(self, model: Array) -> Any:
+        return self._ray.put(model)
+
+    def send(self, slot: int, order: Order) -> None:
+        call = self._actors[slot].do.options(num_returns=2)
+        answer, update = call.remote(order.model, order.kind, order.number, order.argument)
+        self._awaited[answer] = (slot, order.ticket)
+        if order.kind == "train":
+            self._updates[order.ticket] = update
+
+    def wait(self, secs: float) -> list[Event]:
+        awaited = list(self._awaited)
+        ready, _ = self._ray.wait(awaited, num_returns=1, timeout=secs, fetch_local=False)
+        if ready:
+            ready, _ = self._ray.wait(awaited, num_returns=len(awaited), timeout=0, fetch_local=False)
+        events, gone = list[Event](), dict[int, str]()
+        for answer in ready:
+            slot, ticket = self._awaited.pop(answer)
+            try:
+                found = self._ray.get(answer)
+            except self._ray.exceptions.RayError as error:
+                gone.setdefault(slot, str(error).strip().partition("\n")[0])
+                continue
+            events.append(Joined(slot, found) if ticket is None else Answered(slot, ticket, *found))
+        for slot in gone:
+            self._awaited = {answer: order for answer, order in self._awaited.items() if order[0] != slot}
+        return [*events, *(Gone(slot, why) for slot, why in gone.items())]
+
+    def fetch(self, ticket: int) -> Array:
+        try:
+            update: Array = self._ray.get(self._updates.pop(ticket))
+        except self._ray.exceptions.RayError as error:
+            raise LostError(str(error).strip().partition("\n")[0]) from None
+        return update
+
+    def close(self) -> None:
+        for actor in self._actors if self._ray.is_initialized() else []:
+            self._ray.kill(actor)
+        if self._began:
+            self._ray.shutdown()

@@ -1,0 +1,121 @@
+"""Executors: the standard library, loky and Dask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import fedflip as ff
+import numpy as np
+import pytest
+from cluster_learners import Failing, Slow
+from run_bytes import assert_same
+
+SETTINGS: dict[str, Any] = {"plan": "full", "rounds_max": 3, "seed": 5, "progress": False}
+
+
+def pool() -> Executor:
+    # A fork of a process with threads may hang.
+    return ProcessPoolExecutor(2, mp_context=get_context("spawn"))
+
+
+@pytest.fixture
+def dask() -> Iterator[Executor]:
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client.get_executor()
+
+
+def traces(tmp_path: Path) -> str:
+    folder = tmp_path / "traces"
+    folder.mkdir(exist_ok=True)
+    return str(folder)
+
+
+@pytest.fixture
+def expected(tmp_path: Path) -> Path:
+    """A learner and a native task without workers."""
+    ff.simulate(Slow(traces(tmp_path), secs=0), out=tmp_path / "learner", **SETTINGS)
+    ff.simulate(ff.Scenario("synthetic"), threads=1, out=tmp_path / "native", **SETTINGS)
+    return tmp_path
+
+
+def both(expected: Path, crew: ff.Crew) -> None:
+    """A learner and a native task with a crew."""
+    ff.simulate(Slow(traces(expected), secs=0), crew=crew, out=expected / "learner-crew", **SETTINGS)
+    ff.simulate(ff.Scenario("synthetic"), crew=crew, out=expected / "native-crew", **SETTINGS)
+    for name in ("learner", "native"):
+        assert_same(expected / f"{name}-crew", expected / name)
+
+
+def test_a_pool_of_processes_has_the_bytes_of_one_thread(expected: Path) -> None:
+    both(expected, ff.ExecutorCrew(pool, workers=2))
+
+
+def test_an_executor_of_the_caller_stays_open(expected: Path) -> None:
+    with ThreadPoolExecutor(2) as executor:
+        both(expected, ff.ExecutorCrew(executor, workers=2))
+        assert executor.submit(sum, [1, 2]).result() == 3
+
+
+def test_dask_has_the_bytes_of_one_thread(expected: Path, dask: Executor) -> None:
+    both(expected, ff.ExecutorCrew(dask, workers=2))
+
+
+def test_loky_has_the_bytes_of_one_thread(expected: Path) -> None:
+    loky = pytest.importorskip("loky")
+    both(expected, ff.ExecutorCrew(lambda: loky.ProcessPoolExecutor(2), workers=2))
+
+
+def test_a_pool_that_breaks_is_made_again(expected: Path) -> None:
+    folder = expected / "killed"
+    folder.mkdir()
+    learner = Slow(str(folder), secs=0.0, kill=4)
+    ff.simulate(learner, crew=ff.ExecutorCrew(pool, workers=2), out=expected / "broken", **SETTINGS)
+    assert_same(expected / "broken", expected / "learner")
+
+
+def test_a_pool_of_the_caller_that_breaks_ends_the_run_which_resumes(expected: Path) -> None:
+    folder = expected / "killed"
+    folder.mkdir()
+    learner = Slow(str(folder), secs=0.0, kill=4)
+    with pool() as broken, pytest.raises(ff.FedflipError, match="executor broke"):
+        ff.simulate(learner, crew=ff.ExecutorCrew(broken, workers=2), out=expected / "broken", **SETTINGS)
+    for _ in range(SETTINGS["rounds_max"]):
+        crew = ff.ExecutorCrew(pool, workers=2)
+        ff.simulate(learner, crew=crew, out=expected / "broken", resume=True, **SETTINGS)
+    assert_same(expected / "broken", expected / "learner")
+
+
+def test_errors_of_a_learner_name_device_and_round(tmp_path: Path) -> None:
+    with pytest.raises(ff.LearnerError, match="out of cheese") as caught:
+        ff.simulate(Failing(str(tmp_path), secs=0), crew=ff.ExecutorCrew(pool, workers=2), **SETTINGS)
+    assert (caught.value.device, caught.value.round) == (3, 2)
+    assert "cluster_learners.py" in str(caught.value)
+
+
+def test_a_native_task_that_diverges_ends_in_the_same_words(tmp_path: Path) -> None:
+    settings = {**SETTINGS, "train": {"learning_rate": 1e6, "weight_decay": 1e3}}
+    ff.simulate(ff.Scenario("synthetic"), threads=1, out=tmp_path / "one", **settings)
+    crew = ff.ExecutorCrew(pool, workers=2)
+    ff.simulate(ff.Scenario("synthetic"), crew=crew, out=tmp_path / "crew", **settings)
+    assert "diverged: the loss" in (tmp_path / "one" / "records.jsonl").read_text()
+    assert_same(tmp_path / "crew", tmp_path / "one")
+
+
+def test_wrong_arguments_are_named() -> None:
+    with pytest.raises(ff.InputError, match="executor is 3"):
+        ff.ExecutorCrew(3, workers=2)  # type: ignore[arg-type]
+    with pytest.raises(ff.InputError, match="workers is 0"):
+        ff.ExecutorCrew(pool, workers=0)
+    crew = ff.ExecutorCrew(pool, workers=1)
+    with pytest.raises(ff.FedflipError, match="not open"):
+        crew.train(np.zeros(3, np.float32), [])

@@ -1,0 +1,114 @@
+"""MPI: two ranks that train, a rank that is killed, and a run that resumes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import fedflip as ff
+import pytest
+from cluster_learners import Slow
+from run_bytes import assert_same
+
+pytest.importorskip("mpi4py")
+MPIRUN = shutil.which(
+    "mpirun", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+)
+pytestmark = pytest.mark.skipif(MPIRUN is None, reason="there is no mpirun")
+
+SCENARIO = 'seed = 3\n[task]\nname = "synthetic"\n[stop]\nrounds_max = 6\n[record]\ncheckpoint_secs = 0\n'
+
+
+def mpirun(ranks: int, *words: str) -> list[str]:
+    assert MPIRUN is not None
+    return [MPIRUN, "--oversubscribe", "-n", str(ranks), sys.executable, *words]
+
+
+def environment() -> dict[str, str]:
+    # In a container, tests may have no other user.
+    return {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def script(folder: Path, traces: Path) -> Path:
+    text = f"""
+        import os
+        import fedflip as ff
+        from cluster_learners import Slow
+        crew = ff.MpiCrew()
+        learner = Slow({str(traces)!r}, secs=0.02)
+        ff.simulate(learner, plan="full", rounds_max=6, seed=5, crew=crew, record={{"checkpoint_secs": 0}},
+                    out={str(folder / "mpi")!r}, resume=True, progress=False)
+        """
+    path = folder / "script.py"
+    path.write_text(textwrap.dedent(text))
+    return path
+
+
+def expected(folder: Path, traces: Path) -> Path:
+    learner = Slow(str(traces), secs=0)
+    ff.simulate(
+        learner,
+        plan="full",
+        rounds_max=6,
+        seed=5,
+        record={"checkpoint_secs": 0},
+        out=folder / "one",
+        progress=False,
+    )
+    return folder / "one"
+
+
+def test_the_command_line_has_the_bytes_of_one_thread(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(SCENARIO)
+    words = ["-m", "fedflip", "run", "s.toml", "--quiet", "--out"]
+    subprocess.run([sys.executable, *words, "one", "--threads", "1"], cwd=tmp_path, check=True)
+    done = subprocess.run(
+        mpirun(3, *words, "mpi", "--crew", "mpi"),
+        cwd=tmp_path,
+        env=environment(),
+        timeout=120,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("ended at its cap") == 1
+    assert_same(tmp_path / "mpi", tmp_path / "one")
+
+
+def test_a_learner_has_the_bytes_of_one_thread(tmp_path: Path) -> None:
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    subprocess.run(mpirun(3, str(script(tmp_path, traces))), env=environment(), check=True, timeout=120)
+    assert_same(tmp_path / "mpi", expected(tmp_path, traces))
+
+
+def test_a_killed_rank_ends_the_job_and_the_run_resumes(tmp_path: Path) -> None:
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    begin = mpirun(3, str(script(tmp_path, traces)))
+    job = subprocess.Popen(begin, env=environment(), stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 120
+    # The third round: a process that trains is killed.
+    while not (found := list(traces.glob("5-3-*"))):
+        assert time.monotonic() < until and job.poll() is None
+        time.sleep(0.01)
+    os.kill(int(found[0].name.split("-")[3]), signal.SIGKILL)
+    assert job.wait(60) != 0
+    assert not (tmp_path / "mpi" / "model.safetensors").exists()
+    subprocess.run(begin, env=environment(), check=True, timeout=120)
+    assert_same(tmp_path / "mpi", expected(tmp_path, traces))
+
+
+def test_one_rank_alone_is_told_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(SCENARIO)
+    words = ["-m", "fedflip", "run", "s.toml", "--crew", "mpi"]
+    done = subprocess.run(
+        mpirun(1, *words), cwd=tmp_path, env=environment(), timeout=60, capture_output=True, text=True
+    )
+    assert done.returncode != 0 and "mpirun -n 3" in done.stderr
