@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
@@ -21,6 +22,8 @@ from fedflip._stop import Stop
 from fedflip._work_plans import as_scheme, refuse_beside_plan, shared_overrides
 
 __all__ = ["Work"]
+
+_log = logging.getLogger("fedflip")
 
 
 class Work:
@@ -81,7 +84,7 @@ class Work:
                 texts = texts_of(self._overrides)
                 self.scenario = _fedflip.Scenario.resolve(self._task, self._path, texts, **memory)
         except BaseException:
-            self._stack.close()
+            self._end()
             raise
 
     def _planned(self, plan: Any, plans: Sequence[Plan], memory: dict[str, Any]) -> Sequence[Plan]:
@@ -112,7 +115,14 @@ class Work:
     ) -> None:
         if isinstance(error, InputError):
             add_value(error, self._overrides, self._path, self._task)
-        self._stack.close()
+        self._end()
+
+    def _end(self) -> None:
+        """Closes crew and learner. What fails now is logged: it must neither cost a run nor hide the error of one."""
+        try:
+            self._stack.close()
+        except Exception:
+            _log.warning("a crew failed to close after its run", exc_info=True)
 
     @staticmethod
     def _refuse_for_scenarios(**given: Any) -> None:
