@@ -122,7 +122,7 @@ class Work:
         try:
             self._stack.close()
         except Exception:
-            _log.warning("a crew failed to close after its run", exc_info=True)
+            _log.warning("the learner or its crew failed to close after the run", exc_info=True)
 
     @staticmethod
     def _refuse_for_scenarios(**given: Any) -> None:
@@ -160,6 +160,8 @@ class Work:
                 remedy="leave out one of the two",
             )
         flat = FlatLearner(checked_learner(learner, "work"), timeout_secs=timeout_secs)
+        # Crews of other processes close their copies alone.
+        self._stack.callback(flat.close)
         self.devices = flat.devices
         if fleet is not None and len(fleet) != flat.devices:
             raise InputError(
