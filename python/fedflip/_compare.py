@@ -81,9 +81,10 @@ def compare(
     with Work(work, fleet=fleet, plans=how.plans, stop=stop, seed=seed, workers=workers, crew=crew, threads=options.threads,
               timeout_secs=timeout_secs, keys=keys) as ready, options.watched() as native:  # fmt: skip
         found = _fedflip.compare(ready.scenario, native, how.native, **ready.native)
+        first_seed = json.loads(ready.scenario.json())["seed"]
     if found is None:
         raise FedflipError("a callback ended the comparison", remedy=_RESUME)
-    return Comparison(json.loads(found), folder, kept)
+    return Comparison(json.loads(found), folder, kept, first_seed)
 
 
 def pilot(
