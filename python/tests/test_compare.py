@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import json
 import pickle
 import shutil
@@ -200,3 +201,11 @@ def test_the_runs_of_a_comparison_are_its_own_in_the_order_of_schemes_and_seeds(
     assert [(run.scheme, run.scenario["seed"]) for run in fewer.runs] == [("fedavg=3", 10)]
     shutil.rmtree(tmp_path / "runs")
     assert found.runs == unknown.runs == []
+
+
+def test_comparisons_and_sweeps_have_the_same_schemes_by_default() -> None:
+    of_compare, of_sweep = (
+        inspect.signature(function).parameters["schemes"].default for function in (ff.compare, ff.sweep)
+    )
+    # One tuple: two equal ones would part company one day.
+    assert of_compare is of_sweep and of_compare[0] == "auto" and "paper" in of_compare
