@@ -225,7 +225,10 @@ class TorchLearner:
         """A model as a full ``state_dict`` on the CPU, which ``load_state_dict`` of the module accepts.
 
         Args:
-            model: A flat array, or arrays by name such as ``Run.model``.
+            model: A flat float32 array, or arrays by name such as ``Run.model``.
+
+        Raises:
+            InputError: If the model is not one of this learner.
         """
         replica = self._replica()
         with lock:
@@ -235,12 +238,16 @@ class TorchLearner:
             }
 
     def model_of(self, module: nn.Module | Mapping[str, Any]) -> Array:
-        """The flat model of a module, or of a ``state_dict``: what travels of it."""
+        """The flat model of a module, or of a ``state_dict``: what travels of it.
+
+        Raises:
+            InputError: If it lacks a tensor, or one has another shape or no floating-point numbers.
+        """
         replica = self._replica()
         if not isinstance(module, nn.Module):
-            return replica.named(module)
+            return replica.named(module, "module")
         # Parameters that share their memory have one name here, and several in a state_dict.
-        return replica.named({**module.state_dict(), **dict(module.named_parameters())})
+        return replica.named({**module.state_dict(), **dict(module.named_parameters())}, "module")
 
     def _steps_of(self, replica: Replica, batches: Iterable[Any], lr: float) -> list[torch.Tensor]:
         device, module, loss_of, params = (
