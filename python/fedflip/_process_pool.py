@@ -152,7 +152,11 @@ class WorkerProcess:
         key = TrainKey(*order.argument) if order.kind == "train" else None
         device, round = (order.argument, None) if key is None else (key.device, key.round)
         remedy = "raise exceptions whose class this process can import, and whose attributes can be pickled"
-        return order.ticket, False, LearnerError(problem, device=device, round=round, traceback=trace, remedy=remedy)
+        return (
+            order.ticket,
+            False,
+            LearnerError(problem, device=device, round=round, traceback=trace, remedy=remedy),
+        )
 
     def kill(self) -> None:
         """Ends the process at once."""
