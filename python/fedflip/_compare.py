@@ -1,4 +1,4 @@
-"""Comparisons of schemes, sweeps over keys, and pilots."""
+"""Comparisons of schemes, and pilots."""
 
 from __future__ import annotations
 
@@ -13,21 +13,18 @@ from fedflip._errors import FedflipError
 from fedflip._observe import Callback
 from fedflip._options import Options
 from fedflip._stop import Stop
-from fedflip._study import kept_in, study
+from fedflip._study import DEFAULT_SCHEMES, kept_in, study
 from fedflip._work import Work
 
 __all__ = ["compare", "pilot"]
 
 _RESUME = "give a folder with out=, and resume there with resume=True"
 
-#: The schemes of the paper's Table I.
-TABLE1 = ("full", "fixed=0.2", "weighted", "uniform", "paper")
-
 
 def compare(
     work: Any,
     *,
-    schemes: Sequence[Any] = ("auto", *TABLE1),
+    schemes: Sequence[Any] = DEFAULT_SCHEMES,
     seeds: int = 3,
     reference: Any | None = None,
     pilots: bool = True,
@@ -86,9 +83,10 @@ def compare(
     with Work(work, fleet=fleet, plans=how.plans, stop=stop, seed=seed, workers=workers, crew=crew, threads=options.threads,
               timeout_secs=timeout_secs, data_dir=options.data_dir, keys=keys) as ready, options.watched() as native:  # fmt: skip
         found = _fedflip.compare(ready.scenario, native, how.native, **ready.native)
+        first_seed = json.loads(ready.scenario.json())["seed"]
     if found is None:
         raise FedflipError("a callback ended the comparison", remedy=_RESUME)
-    return Comparison(json.loads(found), folder, kept)
+    return Comparison(json.loads(found), folder, kept, first_seed)
 
 
 def pilot(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,6 +20,10 @@ _SHOWN = ("scheme", "hours", "std", "rounds", "participants", "ratio", "reached"
 _COLUMNS = (*_SHOWN, "seeds", "lower_bound", "diverged", "error")
 
 
+#: The seed after the largest one is 0.
+_SEEDS = 1 << 63
+
+
 class Comparison:
     """Every scheme with every seed, under equal settings.
 
@@ -28,10 +33,15 @@ class Comparison:
     """
 
     def __init__(
-        self, result: dict[str, Any], folder: Path, kept: tempfile.TemporaryDirectory[str] | None = None
+        self,
+        result: dict[str, Any],
+        folder: Path,
+        kept: tempfile.TemporaryDirectory[str] | None = None,
+        first_seed: int | None = None,
     ) -> None:
         self.result = result
         self.folder = folder
+        self._first_seed = first_seed
         # A temporary folder lives as long as the comparison or one of its runs.
         self._kept = kept
 
@@ -47,10 +57,26 @@ class Comparison:
 
     @property
     def runs(self) -> list[Run]:
-        """All runs, opened from their folders."""
-        # A shard may have no runs of its own.
-        folders = sorted(path for path in (self.folder / "runs").glob("*") if path.is_dir())
+        """The runs of this comparison, opened from their folders: by scheme, and by seed in numerical order.
+
+        A run whose folder is missing is left out, and so are other folders, such as those of an earlier comparison with
+        more seeds.
+        """
+        folders = [path for scheme in self.result["schemes"] for path in self._folders(scheme)]
         return [open_kept(path, self._kept) for path in folders]
+
+    def _folders(self, scheme: dict[str, Any]) -> list[Path]:
+        """The folders of a scheme's runs, one for each seed."""
+        runs = self.folder / "runs"
+        # As the native code writes them: the file of a scheme may be in another folder.
+        name = scheme["scheme"].replace(os.sep, "+") + "-seed"
+        if self._first_seed is None:
+            endings = [path.name.removeprefix(name) for path in runs.glob("*") if path.name.startswith(name)]
+            # The seeds of a comparison follow each other from the first one.
+            seeds = sorted(int(ending) for ending in endings if ending.isdecimal())[: scheme["seeds"]]
+        else:
+            seeds = [(self._first_seed + number) % _SEEDS for number in range(scheme["seeds"])]
+        return [path for seed in sorted(seeds) if (path := runs / f"{name}{seed}").is_dir()]
 
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Sequence
 from types import TracebackType
@@ -19,6 +20,8 @@ __all__ = ["Crew", "CrewLearner", "InlineCrew", "Trained"]
 
 #: What crews train: a learner of Python, or a native task.
 CrewLearner = FlatLearner | NativeLearner
+
+_log = logging.getLogger("fedflip")
 
 
 class Trained(NamedTuple):
@@ -130,11 +133,14 @@ class InlineCrew:
         return self._opened().evaluate(model)
 
     def close(self) -> None:
-        """Closes and forgets the learner and what waits."""
-        if self._work is not None:
-            self._work.close()
-        self._work = None
+        """Closes and forgets the learner and what waits. A learner that fails to close is logged: its results count."""
+        work, self._work = self._work, None
         self._waiting.clear()
+        if work is not None:
+            try:
+                work.close()
+            except Exception:
+                _log.warning("the learner failed to close", exc_info=True)
 
     def __enter__(self) -> Self:
         return self

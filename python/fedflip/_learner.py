@@ -65,11 +65,11 @@ class FlatLearner:
         self._lock = threading.RLock()
         self._watch = Watch(self.timeout_secs) if self.timeout_secs is not None else None
         self._loan: Loan | None = None
+        self._is_closed = False
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            name: value for name, value in self.__dict__.items() if name not in ("_lock", "_watch", "_loan")
-        }
+        process = ("_lock", "_watch", "_loan", "_is_closed")
+        return {name: value for name, value in self.__dict__.items() if name not in process}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -152,6 +152,7 @@ class FlatLearner:
         The array may be one that the learner uses again: copy it before the next call.
         """
         with self._lock:
+            self._is_closed = False
             loan = self._lend(model)
             lent = loan.lent
             try:
@@ -252,12 +253,18 @@ class FlatLearner:
         return dict(self._metrics or {})
 
     def close(self) -> None:
-        """Tells the learner that no more calls come."""
-        if self._watch is not None:
-            self._watch.close()
+        """Tells the learner that no more calls come. It is told once, until the next call."""
+        if self._is_closed:
+            return
         close = getattr(self._learner, "close", None)
-        if callable(close):
-            self._call("close", None, None, close)
+        try:
+            if callable(close):
+                self._call("close", None, None, close)
+        finally:
+            self._is_closed = True
+            # Last, because a call would start the helper thread again.
+            if self._watch is not None:
+                self._watch.close()
 
     def _known(self) -> Layout:
         if self._layout is None:
@@ -289,6 +296,7 @@ class FlatLearner:
     def _call(
         self, what: str, device: int | None, round: int | None, method: Callable[..., Any], *args: Any
     ) -> Any:
+        self._is_closed = False
         try:
             if self._watch is None:
                 return method(*args)

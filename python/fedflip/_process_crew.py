@@ -99,7 +99,8 @@ class ProcessCrew:
         limit_secs = self.timeout_secs if self.timeout_secs is not None else work.timeout_secs
         # Here the parent watches the clock, and can do more about it.
         work = copy.copy(work)
-        work.timeout_secs = None
+        if isinstance(work, FlatLearner):
+            work.timeout_secs = work._watch = None
         self._size, places = work.size, self.workers * PREFETCH
         post = Post(Parcel(work), SharedMemory(work.size, models=2 * places + 2, updates=places), variables)
         self._finalizer = weakref.finalize(self, close_all, self._pool, post)

@@ -5,18 +5,21 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import pickle
 import signal
 import socket
 import subprocess
 import sys
 import time
+import traceback
 from collections import deque
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
 from fedflip._arguments import count
-from fedflip._errors import InputError
+from fedflip._errors import InputError, LearnerError
+from fedflip._key import TrainKey
 from fedflip._process_memory import SharedMemory, anonymous_file
 from fedflip._process_parcel import Parcel
 from fedflip._process_worker import Order, Setup
@@ -126,12 +129,34 @@ class WorkerProcess:
     def receive(self, waits: bool = True) -> tuple[Any, ...] | None:
         """The next message; None if the worker is gone, or has sent none and the caller does not wait."""
         try:
-            message: tuple[Any, ...] | None = (
-                self.connection.recv() if waits or self.connection.poll() else None
-            )
+            if not waits and not self.connection.poll():
+                return None
+            pickled = self.connection.recv_bytes()
         except (EOFError, OSError):
             return None
+        try:
+            message: tuple[Any, ...] = pickle.loads(pickled)
+        except Exception as error:
+            # Code of the learner may run here, and may fail in any way.
+            return self._unreadable(error)
         return message
+
+    def _unreadable(self, error: Exception) -> tuple[Any, ...]:
+        """The message that stands for one that cannot be unpickled."""
+        problem = f"a worker process sent an answer that cannot be read: {type(error).__name__}: {error}"
+        trace = traceback.format_exc()
+        if not self.orders:
+            return None, False, (problem, trace)
+        # A worker answers its orders one after the other.
+        order = self.orders[0]
+        key = TrainKey(*order.argument) if order.kind == "train" else None
+        device, round = (order.argument, None) if key is None else (key.device, key.round)
+        remedy = "raise exceptions whose class this process can import, and whose attributes can be pickled"
+        return (
+            order.ticket,
+            False,
+            LearnerError(problem, device=device, round=round, traceback=trace, remedy=remedy),
+        )
 
     def kill(self) -> None:
         """Ends the process at once."""

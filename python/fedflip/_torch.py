@@ -64,7 +64,8 @@ class TorchLearner:
             target, and the others are the inputs.
         collate_fn: Puts samples together to a batch, as in ``torch.utils.data.DataLoader``.
         device: The torch device; by default a GPU if there is one.
-        cache_mb: Samples of data sets that are not random are kept as tensors in up to so many megabytes.
+        cache_mb: Samples of data sets that are not random are kept as tensors in up to so many megabytes. The bound is that
+            of one process: with ``workers="process"``, each worker may keep as much.
         backbone_seed: The seed with which ``make_model`` makes what does not travel.
 
     Raises:
@@ -118,11 +119,14 @@ class TorchLearner:
         """Makes what does not travel to other processes."""
         self._made: Replica | None = None
         self._samples: dict[int | None, Samples] = {}
+        # Devices whose samples cannot be kept: they are random, or larger than what was left.
+        self._not_kept: set[int | None] = set()
+        self._lengths: dict[int, int] = {}
         self._cached_bytes = 0
         self._used_loss: Loss | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        process = ("_made", "_samples", "_cached_bytes", "_used_loss")
+        process = ("_made", "_samples", "_not_kept", "_lengths", "_cached_bytes", "_used_loss")
         return {name: value for name, value in self.__dict__.items() if name not in process}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -136,7 +140,9 @@ class TorchLearner:
 
     def samples(self, device: int) -> int:
         """The number of samples that a device holds."""
-        return len(cast(Any, self._datasets[device]))
+        if device not in self._lengths:
+            self._lengths[device] = len(cast(Any, self._datasets[device]))
+        return self._lengths[device]
 
     def relative_cost(self, device: int) -> int:
         """How long training on a device takes, in any unit."""
@@ -225,7 +231,10 @@ class TorchLearner:
         """A model as a full ``state_dict`` on the CPU, which ``load_state_dict`` of the module accepts.
 
         Args:
-            model: A flat array, or arrays by name such as ``Run.model``.
+            model: A flat float32 array, or arrays by name such as ``Run.model``.
+
+        Raises:
+            InputError: If the model is not one of this learner.
         """
         replica = self._replica()
         with lock:
@@ -235,12 +244,16 @@ class TorchLearner:
             }
 
     def model_of(self, module: nn.Module | Mapping[str, Any]) -> Array:
-        """The flat model of a module, or of a ``state_dict``: what travels of it."""
+        """The flat model of a module, or of a ``state_dict``: what travels of it.
+
+        Raises:
+            InputError: If it lacks a tensor, or one has another shape or no floating-point numbers.
+        """
         replica = self._replica()
         if not isinstance(module, nn.Module):
-            return replica.named(module)
+            return replica.named(module, "module")
         # Parameters that share their memory have one name here, and several in a state_dict.
-        return replica.named({**module.state_dict(), **dict(module.named_parameters())})
+        return replica.named({**module.state_dict(), **dict(module.named_parameters())}, "module")
 
     def _steps_of(self, replica: Replica, batches: Iterable[Any], lr: float) -> list[torch.Tensor]:
         device, module, loss_of, params = (
@@ -302,15 +315,20 @@ class TorchLearner:
             if device in self._samples:
                 return self._samples[device]
             dataset = cast(Any, self._test if device is None else self._datasets[device])
-            left = self._cache_mb * 1e6 - self._cached_bytes
+            left = 0.0 if device in self._not_kept else self._cache_mb * 1e6 - self._cached_bytes
+            count = len(dataset)
+            if device is not None:
+                self._lengths[device] = count
             with keyed(TrainKey(0, 0, device or 0), "cache"):
-                samples = opened(dataset, len(dataset), self._collate, left)
+                samples = opened(dataset, count, self._collate, left)
             # A sequence that loads lazily makes data sets that nobody else keeps.
             lazy = device is not None and not isinstance(self._datasets, (list, tuple))
             taken = samples.nbytes if lazy else samples.own_bytes
             if taken <= left:
                 self._samples[device] = samples
                 self._cached_bytes += int(taken)
+            else:
+                self._not_kept.add(device)
             return samples
 
     def _replica(self) -> Replica:

@@ -76,14 +76,14 @@ def opened(dataset: Dataset[Any], samples: int, collate: Collate | None, bytes_m
 
     A ``TensorDataset``, or a ``Subset`` of one, is indexed as it is. Other data sets are fetched once and kept, if this
     takes at most ``bytes_max`` bytes, and if fetching draws no random numbers. Random augmentation is therefore drawn
-    anew in every training.
+    anew in every training. With a bound of 0, nothing is fetched here.
     """
     if collate is not None:
         return Samples(dataset, collate)
     known = _tensors_of(dataset)
     if known is not None:
         return TensorSamples(*known)
-    kept = _fetched_once(dataset, samples, bytes_max) if samples else None
+    kept = _fetched_once(dataset, samples, bytes_max) if samples and bytes_max > 0 else None
     if kept is None:
         return Samples(dataset, collate)
     tensors = TensorSamples(kept)
@@ -137,15 +137,18 @@ def _fetched_once(dataset: Any, samples: int, bytes_max: float) -> Any:
     first = default_collate(fetched(dataset, [0]))
     if size_of(first) * samples > bytes_max or not _is_tensors(first, 1):
         return None
+    # Most data sets that are random show it in one sample, before all others are fetched in vain.
+    again = default_collate(fetched(dataset, [0]))
+    if has_drawn(before) or not _equal(first, again):
+        return None
     try:
         kept = default_collate(fetched(dataset, list(range(samples))))
     except RuntimeError:
         # Samples of different lengths cannot be rows of one tensor.
         return None
-    again = default_collate(fetched(dataset, [0]))
-    if has_drawn(before) or not _is_tensors(kept, samples) or not _equal(first, again):
+    if has_drawn(before) or not _is_tensors(kept, samples):
         return None
-    return kept
+    return kept if _equal(first, _mapped(lambda tensor: tensor[:1], kept)) else None
 
 
 def _is_tensors(batch: Any, rows: int) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from fedflip._arguments import shown
 from fedflip._errors import InputError
 from fedflip._learner_layout import Array, Layout
 
@@ -63,8 +64,12 @@ class Replica:
         self._host = self._model if device.type == "cpu" else torch.empty(self.layout.size)
 
     def load(self, model: Array) -> None:
-        """Puts the numbers of a flat model into the module, and resets what stays."""
-        self._host.numpy()[...] = model
+        """Puts the numbers of a flat model into the module, and resets what stays.
+
+        Raises:
+            InputError: If the model is not a flat float32 array of the right length.
+        """
+        self._host.numpy()[...] = self._checked(model)
         if self._host is not self._model:
             self._model.copy_(self._host)
         with torch.no_grad():
@@ -83,32 +88,45 @@ class Replica:
         """The numbers in the module, flat."""
         return self._flat(self._collected())
 
-    def named(self, model: Array | Mapping[str, Any]) -> Array:
-        """A model by name, of arrays or tensors, as a flat array. Names that do not travel are left out."""
+    def named(self, model: Array | Mapping[str, Any], where: str = "model") -> Array:
+        """A model by name, of arrays or tensors, as a flat array. Names that do not travel are left out.
+
+        Raises:
+            InputError: If a tensor is missing, or has another shape or other numbers than floating-point ones.
+        """
         if not isinstance(model, Mapping):
-            return np.asarray(model, np.float32)
+            return self._checked(model, where)
         missing = [name for name, _ in self.layout.tensors if name not in model]
         if missing:
             raise InputError(
                 f"the model lacks the tensor {missing[0]!r}",
-                where="model",
+                where=where,
                 value=list(model),
                 remedy="use a model or a state_dict of the same module",
             )
         flat = np.empty(self.layout.size, np.float32)
         for name, (first, last, shape) in self.layout.places.items():
-            tensor = torch.as_tensor(
-                np.array(model[name]) if isinstance(model[name], np.ndarray) else model[name]
-            )
+            tensor = _floats(f"{where}[{name!r}]", name, model[name])
             if tuple(tensor.shape) != shape:
                 raise InputError(
                     f"the tensor {name!r} has the shape {tuple(tensor.shape)}, but the module has {shape}",
-                    where=f"model[{name!r}]",
+                    where=f"{where}[{name!r}]",
                     value=tuple(tensor.shape),
                     remedy="use a model or a state_dict of the same module",
                 )
             flat[first:last].reshape(shape)[...] = tensor.detach().float().cpu().numpy()
         return flat
+
+    def _checked(self, model: Any, where: str = "model") -> Array:
+        """A flat model. Numpy would repeat a shorter one, and round numbers of another precision."""
+        if isinstance(model, np.ndarray) and model.shape == (self.layout.size,) and model.dtype == np.float32:
+            return model
+        raise InputError(
+            f"the model is {shown(model)}, but the module has {self.layout.size:,} float32 parameters",
+            where=where,
+            value=model,
+            remedy="use a model of this learner, flat and float32",
+        )
 
     def _collected(self) -> torch.Tensor:
         flat = torch.empty_like(self._model)
@@ -125,6 +143,22 @@ class Replica:
     def _flat(tensor: torch.Tensor) -> Array:
         array: Array = tensor.cpu().numpy()
         return array
+
+
+def _floats(where: str, name: str, value: Any) -> torch.Tensor:
+    """A tensor of a model by name, if it holds floating-point numbers."""
+    try:
+        tensor = torch.as_tensor(np.array(value) if isinstance(value, np.ndarray) else value)
+    except (TypeError, ValueError, RuntimeError):
+        tensor = None
+    if tensor is not None and tensor.is_floating_point():
+        return tensor
+    raise InputError(
+        f"the tensor {name!r} is {shown(value)}, not an array of floating-point numbers",
+        where=where,
+        value=value,
+        remedy="use a model or a state_dict of the same module",
+    )
 
 
 def _owner(module: nn.Module, name: str, table: str) -> tuple[dict[str, Any], str]:

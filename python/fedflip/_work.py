@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -22,6 +23,8 @@ from fedflip._stop import Stop
 from fedflip._work_plans import as_scheme, refuse_beside_plan, shared_overrides
 
 __all__ = ["Work"]
+
+_log = logging.getLogger("fedflip")
 
 
 class Work:
@@ -83,7 +86,7 @@ class Work:
                 texts = texts_of(self._overrides)
                 self.scenario = _fedflip.Scenario.resolve(self._task, self._path, texts, **memory)
         except BaseException:
-            self._stack.close()
+            self._end()
             raise
 
     def _planned(self, plan: Any, plans: Sequence[Plan], memory: dict[str, Any]) -> Sequence[Plan]:
@@ -114,7 +117,14 @@ class Work:
     ) -> None:
         if isinstance(error, InputError):
             add_value(error, self._overrides, self._path, self._task)
-        self._stack.close()
+        self._end()
+
+    def _end(self) -> None:
+        """Closes crew and learner. What fails now is logged: it must neither cost a run nor hide the error of one."""
+        try:
+            self._stack.close()
+        except Exception:
+            _log.warning("the learner or its crew failed to close after the run", exc_info=True)
 
     def _of_workers(self, how: tuple[Any, Any, int | None, float | None], data_dir: str | None) -> None:
         """The workers of a native task, if it is not trained by threads of this process."""
@@ -152,6 +162,8 @@ class Work:
                 remedy=f"write ff.Scenario({learner!r}) for a built-in task",
             )
         flat = FlatLearner(checked_learner(learner, "work"), timeout_secs=how[-1])
+        # Crews of other processes close their copies alone.
+        self._stack.callback(flat.close)
         self.devices = flat.devices
         if fleet is not None and len(fleet) != flat.devices:
             raise InputError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import fedflip as ff
@@ -505,6 +506,38 @@ CASES: dict[str, Case] = {
     "plots.plan": Case(ff.plots.plan, {"plan": PLAN3}, {"plan": [5, None, FLEET3], "ax": [5]}),
     "plots.fleet": Case(ff.plots.fleet, {"fleet": FLEET3}, {"fleet": [5, None, PLAN3], "ax": [5]}),
 }
+
+if find_spec("torch") is not None:
+    import torch
+
+    NET = ff.TorchLearner(
+        lambda: torch.nn.Linear(2, 1),
+        [torch.utils.data.TensorDataset(torch.ones(3, 2), torch.ones(3, 1))],
+        torch.nn.MSELoss(),
+        steps=1,
+        batch=1,
+        lr=0.1,
+        device="cpu",
+    )
+    FLAT = NET.initial(seed=1)
+    NAMED = {"bias": np.ones(1, np.float32), "weight": np.ones((1, 2), np.float32)}
+    # A model of one number would fit every place, if numpy were asked.
+    TORCH_MODEL: list[Any] = [
+        "model", 5, None, FLAT[:-1], np.array([7.0]), np.float32(7.0), np.ones(1, np.float32), FLAT.astype(np.float64),
+        FLAT.astype(np.int64), FLAT.reshape(1, -1), FLAT.tolist(), {}, {**NAMED, "bias": np.ones(2, np.float32)},
+        {**NAMED, "bias": np.ones(1, np.int64)}, {**NAMED, "bias": np.ones(1, np.complex64)}, {**NAMED, "bias": "one"},
+        {**NAMED, "bias": None},
+    ]  # fmt: skip
+    CASES |= {
+        "TorchLearner.state_dict": Case(NET.state_dict, {}, {"model": TORCH_MODEL}),
+        "TorchLearner.model_of": Case(NET.model_of, {}, {"module": TORCH_MODEL}),
+        "TorchLearner.train": Case(
+            NET.train,
+            {"model": FLAT, "key": ff.TrainKey(1, 1, 0)},
+            {"model": [NAMED, *TORCH_MODEL]},
+            {"key": "test_learner.py tries keys"},
+        ),
+    }
 # Public names that are not called, or whose arguments other tests try, and why.
 ELSEWHERE = {
     "Allocation": "allocate makes it",

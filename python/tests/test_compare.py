@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import json
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -177,3 +179,33 @@ def test_a_run_keeps_the_temporary_folder_of_its_comparison() -> None:
     gc.collect()
     assert not folder.exists(), "nobody refers to the folder any more"
     assert len(copied) > 0 and copied.model, "a pickled run holds its records and its model"
+
+
+def test_the_runs_of_a_comparison_are_its_own_in_the_order_of_schemes_and_seeds(tmp_path: Path) -> None:
+    arguments: dict[str, Any] = {
+        "schemes": ["full", "fedavg=3"], "stop": ff.Stop("loss", at=6.5), "rounds_max": 30, "out": tmp_path, "progress": False,
+    }  # fmt: skip
+    found = ff.compare(Quadratic(), seeds=3, seed=9, **arguments)
+    expected = [(scheme, seed) for scheme in ("full", "fedavg=3") for seed in (9, 10, 11)]
+    assert [(run.scheme, run.scenario["seed"]) for run in found.runs] == expected
+    # A comparison that does not know its first seed, as at the points of a sweep, finds the same.
+    unknown = ff.Comparison(found.result, found.folder)
+    (tmp_path / "runs" / "notes").mkdir()
+    (tmp_path / "runs" / "full-seeds").mkdir()
+    (tmp_path / "runs" / "full-seed12").mkdir()
+    for each in (found, unknown):
+        assert [(run.scheme, run.scenario["seed"]) for run in each.runs] == expected
+    fewer = ff.compare(Quadratic(), seeds=1, seed=10, resume=True, **arguments)
+    assert [(run.scheme, run.scenario["seed"]) for run in fewer.runs] == [("full", 10), ("fedavg=3", 10)]
+    shutil.rmtree(tmp_path / "runs" / "full-seed10")
+    assert [(run.scheme, run.scenario["seed"]) for run in fewer.runs] == [("fedavg=3", 10)]
+    shutil.rmtree(tmp_path / "runs")
+    assert found.runs == unknown.runs == []
+
+
+def test_comparisons_and_sweeps_have_the_same_schemes_by_default() -> None:
+    of_compare, of_sweep = (
+        inspect.signature(function).parameters["schemes"].default for function in (ff.compare, ff.sweep)
+    )
+    # One tuple: two equal ones would part company one day.
+    assert of_compare is of_sweep and of_compare[0] == "auto" and "paper" in of_compare

@@ -86,6 +86,48 @@ class Numbers:
             raise DivergedError("the loss is nan")
 
 
+class DiskError(LearnerError):
+    """An error of a learner that needs more than a text to be made again."""
+
+    def __init__(self, disk: str, device: int) -> None:
+        super().__init__(f"{disk} is full", device=device, remedy="empty the disk")
+        self.disk = disk
+
+
+class PerhapsUnreadable:
+    """A value that only worker processes can unpickle."""
+
+    def __reduce__(self) -> Any:
+        return _refuse_in_the_parent, ()
+
+
+def _refuse_in_the_parent() -> PerhapsUnreadable:
+    if "FEDFLIP_WORKER" not in os.environ:
+        raise OSError("only workers may")
+    return PerhapsUnreadable()
+
+
+class RaisesOddly(Numbers):
+    """Raises errors that do not travel well: device 1 in one way, device 2 in another, and so on."""
+
+    def train(self, model: Any, key: TrainKey) -> Any:
+        if key.device == 1:
+            error = LearnerError("the disk is full", remedy="empty the disk")
+            error.lock = threading.Lock()  # type: ignore[attr-defined]
+            raise error
+        if key.device == 2:
+            raise DiskError("the second disk", device=2)
+        if key.device == 3:
+            diverged = DivergedError("the loss is nan")
+            diverged.values = PerhapsUnreadable()  # type: ignore[attr-defined]
+            raise diverged
+        if key.device == 4:
+            wild = DivergedError("the loss is infinite")
+            wild.lock = threading.Lock()  # type: ignore[attr-defined]
+            raise wild
+        return super().train(model, key)
+
+
 class Mutates(Numbers):
     """Writes to one number of the model it was lent, past numpy."""
 
@@ -309,6 +351,25 @@ class TestProcesses:
             with pytest.raises(LearnerError, match="evaluate failed: RuntimeError"):
                 crew.evaluate(model())
             assert crew.losses(model(), [1, 3]) == [float(model()[1]), 3 * float(model()[1])]
+
+    def test_errors_that_cannot_travel_come_back_as_plain_ones_and_no_worker_dies(self) -> None:
+        with ProcessCrew(2) as crew:
+            crew.open(FlatLearner(RaisesOddly()))
+            pids = crew.process_ids
+            crew.train(model(), keys(7))
+            errors: dict[Any, LearnerError] = {}
+            for _ in range(20):
+                try:
+                    crew.next()
+                except LearnerError as error:
+                    errors[error.device] = error
+            assert sorted(errors) == [1, 2, 3, 4] and {error.round for error in errors.values()} == {7}
+            assert crew.process_ids == pids
+        assert type(errors[1]) is LearnerError and errors[1].remedy == "empty the disk"
+        assert "the disk is full" in errors[1].problem and "raise error" in errors[1].traceback
+        assert "the second disk is full" in errors[2].problem and "raise DiskError" in errors[2].traceback
+        assert "OSError: only workers may" in errors[3].problem and "_refuse_in" in errors[3].traceback
+        assert isinstance(errors[4], DivergedError) and "the loss is infinite" in errors[4].problem
 
     def test_one_changed_number_of_the_lent_model_is_found_and_harms_nobody(self) -> None:
         with ProcessCrew(1) as crew:

@@ -347,6 +347,8 @@ class Items(Dataset[Any]):
             x = x + torch.from_numpy(np.random.standard_normal(4)).float()
         elif self.noise == "random":
             x = x * random.choice([1.0, -1.0])
+        elif self.noise == "late" and position > 0:
+            x = x + torch.randn(4)
         elif self.noise == "dict":
             return {"x": x.numpy(), "y": int(self.y[position])}
         elif self.noise == "lengths":
@@ -401,6 +403,51 @@ class TestData:
             assert [trained(made, KEY._replace(device=device)) for device in range(4)] == want
         # 30 to 33 samples of 24 bytes: two devices of the four fit.
         assert set(made._samples) == {0, 1} and made._cached_bytes == 61 * 24
+
+    @pytest.mark.parametrize("noise", ["torch", "numpy", "random", "late", "lengths"])
+    def test_a_lazy_set_that_cannot_be_kept_is_tried_once(self, noise: str) -> None:
+        class Lazy:
+            def __init__(self) -> None:
+                self.loads = 0
+                self.items = Items(noise)
+
+            def __len__(self) -> int:
+                return 1
+
+            def __getitem__(self, device: int) -> Any:
+                self.loads += 1
+                return self.items
+
+        def padded(module: Any, batch: Any) -> Any:
+            return module(functional.pad(batch[0], (0, 4 - batch[0].shape[1]))), batch[1]
+
+        lazy = Lazy()
+        made = learner(plain_net, lazy, forward=padded, batch=1)
+        key, drawn = KEY._replace(device=0), 5
+        first = trained(made, key)
+        # Two of the same sample, and all of a set that is not random there.
+        assert lazy.items.fetched <= 2 + (30 if noise in ("late", "lengths") else 0) + drawn
+        lazy.items.fetched = lazy.loads = 0
+        assert trained(made, key) == first and (lazy.items.fetched, lazy.loads) == (drawn, 1)
+        assert made.samples(0) == 30 and lazy.loads == 1
+        assert made._cached_bytes == 0 and not made._samples
+
+    def test_the_length_of_a_lazy_set_is_asked_once(self) -> None:
+        class Lazy:
+            loads = 0
+
+            def __len__(self) -> int:
+                return 4
+
+            def __getitem__(self, device: int) -> Any:
+                Lazy.loads += 1
+                return data()[device]
+
+        made, before = learner(datasets=Lazy(), epochs=1), Lazy.loads
+        assert [made.samples(2), made.samples(2), made.relative_cost(2)] == [32, 32, 32]
+        assert Lazy.loads == before + 1
+        trained(made, KEY._replace(device=1))
+        assert made.samples(1) == 31 and Lazy.loads == before + 2
 
     @pytest.mark.parametrize("noise", ["torch", "numpy", "random"])
     def test_random_augmentation_is_drawn_anew_and_by_the_key(self, noise: str) -> None:
