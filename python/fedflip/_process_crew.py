@@ -14,6 +14,7 @@ from fedflip._arguments import count, instance, listed, shown, text, wrong
 from fedflip._crew import CrewLearner, Trained, not_open, nothing_outstanding
 from fedflip._errors import InputError
 from fedflip._key import TrainKey
+from fedflip._learner import FlatLearner
 from fedflip._learner_checks import checked_timeout
 from fedflip._learner_layout import Array
 from fedflip._process_dispatch import PREFETCH, Dispatcher
@@ -99,8 +100,9 @@ class ProcessCrew:
         limit_secs = self.timeout_secs if self.timeout_secs is not None else work.timeout_secs
         # Here the parent watches the clock, and can do more about it.
         work = copy.copy(work)
+        work.timeout_secs = None
         if isinstance(work, FlatLearner):
-            work.timeout_secs = work._watch = None
+            work._watch = None
         self._size, places = work.size, self.workers * PREFETCH
         post = Post(Parcel(work), SharedMemory(work.size, models=2 * places + 2, updates=places), variables)
         self._finalizer = weakref.finalize(self, close_all, self._pool, post)
