@@ -205,7 +205,6 @@ def simulate(
     options: Options,
     trainer: Trainer | None = None,
     plan: Plan | None = None,
-    scheme: CustomScheme | None = None,
 ) -> RunData | None: ...
 
 @final

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use crate::error::Failure;
 use crate::learner::{ForeignTrainer, PyTrainer};
 use crate::observer::PyObserver;
-use crate::scheme::PySampling;
+use crate::scheme::in_call;
 use crate::signals::{Signals, now};
 
 /// Adds what the module has to the extension module.
@@ -61,7 +61,6 @@ pub(crate) fn data_folder(asked: Option<PathBuf>) -> Result<PathBuf, Failure> {
 pub(crate) struct Call<'a> {
     options: &'a Options,
     trainer: Option<Arc<ForeignTrainer>>,
-    samplings: Vec<Arc<PySampling>>,
     signals: Arc<Signals>,
     observer: Option<PyObserver>,
     /// The point of a sweep that is compared now.
@@ -73,12 +72,11 @@ impl<'a> Call<'a> {
         py: Python<'_>,
         options: &'a Options,
         trainer: Option<PyRef<'_, PyTrainer>>,
-        samplings: Vec<Arc<PySampling>>,
     ) -> PyResult<Self> {
         let signals = Arc::new(Signals::default());
         let observer = PyObserver::new(py, options.observer.clone_ref(py), Arc::clone(&signals))?;
         let trainer = trainer.map(|trainer| Arc::clone(&trainer.0));
-        Ok(Self { options, trainer, samplings, signals, observer: Some(observer), point: Arc::default() })
+        Ok(Self { options, trainer, signals, observer: Some(observer), point: Arc::default() })
     }
 
     /// Calls `body` with a session, without the interpreter. An exception of Python code takes the place of any result.
@@ -97,11 +95,10 @@ impl<'a> Call<'a> {
             session.resume = options.resume;
             session.keeps_records = options.out.is_none();
             observer.into_iter().for_each(|observer| session.observers.add(observer));
-            body(&mut session, trainer)
+            in_call(signals, || body(&mut session, trainer))
         });
         let of_learner = self.trainer.as_ref().and_then(|trainer| trainer.signals.take());
-        let of_scheme = self.samplings.iter().find_map(|sampling| sampling.signals.take());
-        match of_learner.or(of_scheme).or_else(|| self.signals.take()) {
+        match of_learner.or_else(|| self.signals.take()) {
             Some(raised) => Err(self.noted(py, raised).into()),
             None => Ok(result?),
         }

@@ -15,7 +15,6 @@ use crate::learner::PyTrainer;
 use crate::plan::PyPlan;
 use crate::runs::RunData;
 use crate::scenario::PyScenario;
-use crate::scheme::PyScheme;
 
 /// Adds what the module has to the extension module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -38,17 +37,15 @@ fn scenario_fleet(
 
 /// One run. Without a folder it returns the run's data; otherwise they are in the folder.
 #[pyfunction]
-#[pyo3(signature = (scenario, options, trainer=None, plan=None, scheme=None))]
+#[pyo3(signature = (scenario, options, trainer=None, plan=None))]
 fn simulate(
     py: Python<'_>,
     scenario: &PyScenario,
     options: &Options,
     trainer: Option<PyRef<'_, PyTrainer>>,
     plan: Option<PyRef<'_, PyPlan>>,
-    scheme: Option<PyRef<'_, PyScheme>>,
 ) -> Result<Option<RunData>, Failure> {
-    let samplings = scheme.iter().map(|scheme| Arc::clone(&scheme.sampling)).collect();
-    let call = Call::new(py, options, trainer, samplings)?;
+    let call = Call::new(py, options, trainer)?;
     let mut scenario = scenario.scenario.clone();
     let expected = plan.as_deref().map(Expected::of);
     let out = options.out.as_deref();

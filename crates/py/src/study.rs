@@ -17,7 +17,7 @@ use crate::error::Failure;
 use crate::learner::{ForeignTrainer, PyTrainer};
 use crate::plan::{PyPlan, refused};
 use crate::scenario::{PyScenario, scheme_of};
-use crate::scheme::{PySampling, PyScheme};
+use crate::scheme::PyScheme;
 use crate::simulate::Expected;
 
 /// Adds what the module has to the extension module.
@@ -49,13 +49,6 @@ impl SchemeArgument<'_> {
         }
     }
 
-    fn sampling(&self) -> Option<Arc<PySampling>> {
-        match self {
-            Self::Custom(scheme) => Some(Arc::clone(&scheme.sampling)),
-            Self::Name(_) | Self::Plan(..) => None,
-        }
-    }
-
     fn expected(&self) -> Option<Expected> {
         match self {
             Self::Plan(plan, _) => Some(Expected::of(plan)),
@@ -68,8 +61,6 @@ impl SchemeArgument<'_> {
 #[pyclass(frozen, name = "Study", module = "fedflip._fedflip")]
 pub(crate) struct PyStudy {
     study: Study,
-    /// The callables among the schemes, which may raise.
-    samplings: Vec<Arc<PySampling>>,
     /// What the plans among the schemes say of the runs.
     expected: Vec<Option<Expected>>,
 }
@@ -86,7 +77,6 @@ impl PyStudy {
         give_up: Option<f64>,
         pilots: bool,
     ) -> Result<Self, Failure> {
-        let samplings = schemes.iter().filter_map(SchemeArgument::sampling).collect();
         let expected = schemes.iter().map(SchemeArgument::expected).collect();
         let named = schemes.iter().enumerate();
         let schemes = named
@@ -99,7 +89,7 @@ impl PyStudy {
             return Err(Failure::input(problem, remedy).at("reference").of(py, reference.to_string()));
         }
         let study = Study { schemes, reference, seeds, give_up, no_pilot: !pilots };
-        Ok(Self { study, samplings, expected })
+        Ok(Self { study, expected })
     }
 }
 
@@ -136,7 +126,7 @@ fn compare(
     study: &PyStudy,
     trainer: Option<PyRef<'_, PyTrainer>>,
 ) -> Result<Option<String>, Failure> {
-    let call = Call::new(py, options, trainer, study.samplings.clone())?;
+    let call = Call::new(py, options, trainer)?;
     let mut scenario = scenario.scenario.clone();
     let out = options.out.as_deref();
     let studied = call.detached(py, |session, trainer| {
@@ -168,7 +158,7 @@ fn sweep(
     study: &PyStudy,
     trainer: Option<PyRef<'_, PyTrainer>>,
 ) -> Result<Option<(String, usize)>, Failure> {
-    let call = Call::new(py, options, trainer, study.samplings.clone())?;
+    let call = Call::new(py, options, trainer)?;
     let (plans, study, out) = (study, &study.study, options.out.as_deref());
     let other_plan = Mutex::new(None);
     let axes = |base: &Scenario| over.iter().map(|(path, values)| Axis::of(path, values, base)).collect();
@@ -216,7 +206,7 @@ fn pilot(
     options: &Options,
     trainer: Option<PyRef<'_, PyTrainer>>,
 ) -> Result<Option<String>, Failure> {
-    let call = Call::new(py, options, trainer, Vec::new())?;
+    let call = Call::new(py, options, trainer)?;
     let mut scenario = scenario.scenario.clone();
     let out = options.out.as_deref();
     let piloted = call.detached(py, |session, trainer| {
