@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from typing import Any
 
 import fedflip as ff
@@ -97,3 +99,23 @@ def test_a_scheme_may_simulate_and_still_raises_its_own_exception() -> None:
 
     with pytest.raises(RuntimeError, match="after the inner run"):
         ff.simulate(Quadratic(), plan=ff.Scheme(draw, name="outer"), rounds_max=1, progress=False)
+
+
+def test_a_scheme_is_freed_with_its_callable_and_the_fleet_of_its_last_run() -> None:
+    class Drawing:
+        def __call__(self, round: int, seed: int, fleet: ff.Fleet) -> tuple[Any, Any]:
+            return own_scheme(round, seed, fleet)
+
+    def fleets() -> int:
+        gc.collect()
+        return sum(isinstance(each, ff.Fleet) for each in gc.get_objects())
+
+    draw = Drawing()
+    scheme = ff.Scheme(draw, name="drawing")
+    before = fleets()
+    ff.simulate(Quadratic(), plan=scheme, rounds_max=2, progress=False)
+    assert fleets() == before
+    gone = [weakref.ref(scheme), weakref.ref(draw)]
+    del scheme, draw
+    gc.collect()
+    assert [each() for each in gone] == [None, None]
