@@ -62,7 +62,7 @@ fn simulate(
         let q = planned.schedule.mean_q();
         let data = model.zip(records).map(|(model, records)| {
             let (fleet, params) = (Arc::new(setup.fleet.clone()), setup.trainer.params());
-            RunData::in_memory(*records, fleet, q, scenario.stored(), params, model)
+            RunData::in_memory(*records, fleet, q, setup.stored(&scenario), params, model)
         });
         Ok((data, false))
     })?;
