@@ -17,8 +17,7 @@ use crate::signals::{Signals, now};
 
 /// Adds what the module has to the extension module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Options>()?;
-    module.add_function(wrap_pyfunction!(data_folder, module)?)
+    module.add_class::<Options>()
 }
 
 /// What the machine and the user bring to runs; nothing of it changes a result.
@@ -48,8 +47,6 @@ impl Options {
 }
 
 /// The folder of data sets: the one that is asked for, or that of the user's cache.
-#[pyfunction]
-#[pyo3(signature = (asked=None))]
 pub(crate) fn data_folder(asked: Option<PathBuf>) -> Result<PathBuf, Failure> {
     data_dir(asked.as_deref()).ok_or_else(|| {
         let problem = "there is no home folder to keep data sets in";
