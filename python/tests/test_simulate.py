@@ -15,6 +15,7 @@ from typing import Any
 import fedflip as ff
 import numpy as np
 import pytest
+from fedflip import _fedflip
 from learners import Broken, Named, Quadratic
 
 HERE = Path(__file__).parent
@@ -421,3 +422,24 @@ def test_probabilities_of_a_scheme_are_checked() -> None:
         with pytest.raises(ff.InputError) as raised:
             ff.Scheme(own_scheme, q=q)
         assert str(raised.value.where).startswith("q[")
+
+
+class Glancing:
+    """A spectator that sees a round now and then, as a progress bar does."""
+
+    sees_all = False
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, ...]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *words: self.calls.append((name, *words))
+
+
+def test_a_spectator_sees_the_last_round_before_the_end() -> None:
+    spectator = Glancing()
+    native = ff.Scenario("synthetic", scheme="full", rounds_max=9)._resolved
+    _fedflip.simulate(native, _fedflip.Options(spectator))
+    rounds = [json.loads(call[1])["round"] for call in spectator.calls if call[0] == "round"]
+    assert rounds[0] == 1 and rounds[-1] == 9 and rounds == sorted(set(rounds))
+    assert [call[0] for call in spectator.calls[-2:]] == ["round", "end"]
