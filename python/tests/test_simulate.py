@@ -424,6 +424,23 @@ def test_probabilities_of_a_scheme_are_checked() -> None:
         assert str(raised.value.where).startswith("q[")
 
 
+def test_warnings_do_not_name_a_file_for_a_fleet_in_memory(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    learner = Quadratic()
+    other = ff.Fleet({**fleet_of(learner).columns(), "samples": [1.0] * learner.devices})
+    replaced = (
+        f"the sample counts of {learner.devices} devices are replaced by what the data of external give them"
+    )
+    run(learner, fleet=other, plan="full", rounds_max=1)
+    assert f"the fleet: {replaced}" in caplog.messages
+    other.to_csv(tmp_path / "mine.csv")
+    (tmp_path / "s.toml").write_text('[task]\nname = "synthetic"\n[fleet]\nfile = "mine.csv"\n')
+    caplog.clear()
+    run(ff.Scenario(tmp_path / "s.toml"), plan="full", rounds_max=1)
+    assert any(text.startswith("mine.csv: the sample counts") for text in caplog.messages)
+
+
 class Glancing:
     """A spectator that sees a round now and then, as a progress bar does."""
 
