@@ -206,7 +206,6 @@ def simulate(
     options: Options,
     trainer: Trainer | None = None,
     plan: Plan | None = None,
-    scheme: CustomScheme | None = None,
     crews: Crews | None = None,
 ) -> RunData | None: ...
 
@@ -241,7 +240,6 @@ def pilot(
     scenario: Scenario, options: Options, trainer: Trainer | None = None, crews: Crews | None = None
 ) -> str | None: ...
 def scenario_fleet(scenario: Scenario, data_dir: str | PathLike[str] | None = None) -> Fleet: ...
-def data_folder(asked: str | PathLike[str] | None = None) -> Path: ...
 
 # ---- learner
 

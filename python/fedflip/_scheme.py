@@ -71,7 +71,10 @@ class Scheme:
                 )
         self.unbiased = flag("unbiased", unbiased)
         self.observes = hasattr(draw, "observe")
-        self._native = _fedflip.CustomScheme(self.name, self)
+        # The native part holds a twin that does not know it: nothing could free a cycle through the native part.
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        self._native = _fedflip.CustomScheme(self.name, twin)
 
     def __repr__(self) -> str:
         return f"Scheme({self.name!r})"

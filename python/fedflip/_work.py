@@ -95,7 +95,7 @@ class Work:
             plans = [plan]
             self.native["plan"] = memory["plan"] = plan._native
         elif plan is not None:
-            self.native["scheme"] = memory["scheme"] = as_scheme("plan", plan)._native
+            memory["scheme"] = as_scheme("plan", plan)._native
         for each in plans:
             refuse_beside_plan(self._overrides, each)
         if plan is None:

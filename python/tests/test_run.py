@@ -191,6 +191,20 @@ def both(tmp_path: Path) -> tuple[ff.Run, ff.Run]:
     return in_memory, ff.simulate(scenario, out=tmp_path / "out", **arguments)
 
 
+def test_a_run_in_memory_keeps_the_digests_of_the_users_own_data(tmp_path: Path) -> None:
+    generator = np.random.default_rng(3)
+    for name, samples in (("train", 200), ("test", 20)):
+        x = generator.normal(size=(samples, 5)).astype(np.float32)
+        np.savez(tmp_path / f"{name}.npz", x=x, y=(x[:, 0] > 0).astype(np.int64))
+    data = {name: str(tmp_path / f"{name}.npz") for name in ("train", "test")}
+    scenario = ff.Scenario("own", devices=3, data=data)
+    arguments: dict[str, Any] = {"plan": "full", "rounds_max": 1, "progress": False}
+    in_memory = ff.simulate(scenario, **arguments)
+    in_folder = ff.simulate(scenario, out=tmp_path / "out", **arguments)
+    assert "train_digest" in in_folder.scenario_toml
+    assert in_memory.scenario_toml == in_folder.scenario_toml
+
+
 def test_a_run_in_memory_has_everything(both: tuple[ff.Run, ff.Run], tmp_path: Path) -> None:
     in_memory, in_folder = both
     assert in_memory.folder is None and in_folder.folder == tmp_path / "out"

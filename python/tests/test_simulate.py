@@ -15,6 +15,7 @@ from typing import Any
 import fedflip as ff
 import numpy as np
 import pytest
+from fedflip import _fedflip
 from fedflip._crew import InlineCrew
 from learners import Broken, Named, Quadratic
 
@@ -425,3 +426,41 @@ def test_probabilities_of_a_scheme_are_checked() -> None:
         with pytest.raises(ff.InputError) as raised:
             ff.Scheme(own_scheme, q=q)
         assert str(raised.value.where).startswith("q[")
+
+
+def test_warnings_do_not_name_a_file_for_a_fleet_in_memory(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    learner = Quadratic()
+    other = ff.Fleet({**fleet_of(learner).columns(), "samples": [1.0] * learner.devices})
+    replaced = (
+        f"the sample counts of {learner.devices} devices are replaced by what the data of external give them"
+    )
+    run(learner, fleet=other, plan="full", rounds_max=1)
+    assert f"the fleet: {replaced}" in caplog.messages
+    other.to_csv(tmp_path / "mine.csv")
+    (tmp_path / "s.toml").write_text('[task]\nname = "synthetic"\n[fleet]\nfile = "mine.csv"\n')
+    caplog.clear()
+    run(ff.Scenario(tmp_path / "s.toml"), plan="full", rounds_max=1)
+    assert any(text.startswith("mine.csv: the sample counts") for text in caplog.messages)
+
+
+class Glancing:
+    """A spectator that sees a round now and then, as a progress bar does."""
+
+    sees_all = False
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, ...]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *words: self.calls.append((name, *words))
+
+
+def test_a_spectator_sees_the_last_round_before_the_end() -> None:
+    spectator = Glancing()
+    native = ff.Scenario("synthetic", scheme="full", rounds_max=9)._resolved
+    _fedflip.simulate(native, _fedflip.Options(spectator))
+    rounds = [json.loads(call[1])["round"] for call in spectator.calls if call[0] == "round"]
+    assert rounds[0] == 1 and rounds[-1] == 9 and rounds == sorted(set(rounds))
+    assert [call[0] for call in spectator.calls[-2:]] == ["round", "end"]

@@ -190,3 +190,19 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ff.InputError, match="truncated") as refused:
         ff.datasets.load("mnist", data_dir=tmp_path)
     assert refused.value.where.startswith(str(folder))
+
+
+def test_without_a_home_folder_everything_asks_for_data_dir_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "XDG_CACHE_HOME", "FEDFLIP_DATA"):
+        monkeypatch.delenv(name, raising=False)
+    problems = set()
+    for ask in (
+        ff.datasets.available,
+        lambda: ff.tasks.load("synthetic", devices=3),
+        lambda: ff.simulate(ff.Scenario("synthetic"), rounds_max=1, progress=False),
+    ):
+        with pytest.raises(ff.InputError, match="there is no home folder") as raised:
+            ask()
+        assert raised.value.where == "data_dir" and "FEDFLIP_DATA" in raised.value.remedy
+        problems.add(str(raised.value))
+    assert len(problems) == 1

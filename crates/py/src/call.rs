@@ -13,13 +13,12 @@ use crate::error::Failure;
 use crate::learner::{ForeignTrainer, PyTrainer};
 use crate::native::{HostCrews, PyCrews};
 use crate::observer::PyObserver;
-use crate::scheme::PySampling;
+use crate::scheme::in_call;
 use crate::signals::{Signals, now};
 
 /// Adds what the module has to the extension module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Options>()?;
-    module.add_function(wrap_pyfunction!(data_folder, module)?)
+    module.add_class::<Options>()
 }
 
 /// What the machine and the user bring to runs; nothing of it changes a result.
@@ -49,8 +48,6 @@ impl Options {
 }
 
 /// The folder of data sets: the one that is asked for, or that of the user's cache.
-#[pyfunction]
-#[pyo3(signature = (asked=None))]
 pub(crate) fn data_folder(asked: Option<PathBuf>) -> Result<PathBuf, Failure> {
     data_dir(asked.as_deref()).ok_or_else(|| {
         let problem = "there is no home folder to keep data sets in";
@@ -63,7 +60,6 @@ pub(crate) struct Call<'a> {
     options: &'a Options,
     trainer: Option<Arc<ForeignTrainer>>,
     crews: Option<Arc<HostCrews>>,
-    samplings: Vec<Arc<PySampling>>,
     signals: Arc<Signals>,
     observer: Option<PyObserver>,
     /// The point of a sweep that is compared now.
@@ -75,14 +71,13 @@ impl<'a> Call<'a> {
         py: Python<'_>,
         options: &'a Options,
         (trainer, crews): (Option<PyRef<'_, PyTrainer>>, Option<PyRef<'_, PyCrews>>),
-        samplings: Vec<Arc<PySampling>>,
     ) -> PyResult<Self> {
         let signals = Arc::new(Signals::default());
         let observer = PyObserver::new(py, options.observer.clone_ref(py), Arc::clone(&signals))?;
         let trainer = trainer.map(|trainer| Arc::clone(&trainer.0));
         let crews = crews.map(|crews| Arc::clone(&crews.0));
         let point = Arc::default();
-        Ok(Self { options, trainer, crews, samplings, signals, observer: Some(observer), point })
+        Ok(Self { options, trainer, crews, signals, observer: Some(observer), point })
     }
 
     /// Calls `body` with a session, without the interpreter. An exception of Python code takes the place of any result.
@@ -103,12 +98,11 @@ impl<'a> Call<'a> {
             session.keeps_records = options.out.is_none();
             session.crews = crews.map(|crews| crews as Arc<dyn Crews>);
             observer.into_iter().for_each(|observer| session.observers.add(observer));
-            body(&mut session, trainer)
+            in_call(signals, || body(&mut session, trainer))
         });
         let of_learner = self.trainer.as_ref().and_then(|trainer| trainer.workers.signals.take());
         let of_crew = self.crews.as_ref().and_then(|crews| crews.workers.signals.take());
-        let of_scheme = self.samplings.iter().find_map(|sampling| sampling.signals.take());
-        match of_learner.or(of_crew).or(of_scheme).or_else(|| self.signals.take()) {
+        match of_learner.or(of_crew).or_else(|| self.signals.take()) {
             Some(raised) => Err(self.noted(py, raised).into()),
             None => Ok(result?),
         }

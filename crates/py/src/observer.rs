@@ -21,7 +21,7 @@ pub(crate) struct PyObserver {
     sees_all: bool,
     shown: Option<Instant>,
     /// The last round, if nobody has seen it.
-    unseen: Option<String>,
+    unseen: Option<Round>,
 }
 
 impl PyObserver {
@@ -71,14 +71,14 @@ impl Observer for PyObserver {
             self.unseen = None;
             self.call("round", &[&json(round)]);
         } else if !round.metrics.is_empty() {
-            self.unseen = Some(json(round));
+            self.unseen = Some(round.clone());
         }
         Ok(())
     }
 
     fn end(&mut self, end: Option<&End>) -> Result<(), RecordError> {
         if let Some(last) = self.unseen.take() {
-            self.call("round", &[&last]);
+            self.call("round", &[&json(&last)]);
         }
         self.call("end", &[&end.map_or_else(String::new, json)]);
         Ok(())

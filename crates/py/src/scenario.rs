@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fedflip_fleet::Band;
-use fedflip_learn::layer::{Init, ParamSpec};
 use fedflip_learn::model_file;
 use fedflip_plan::{GivenQ, Schedule, Scheme};
 use fedflip_scenario::{InMemory, InitialModel, Scenario, Source, key_names};
@@ -13,7 +12,7 @@ use pyo3::prelude::*;
 
 use crate::error::Failure;
 use crate::fleet::PyFleet;
-use crate::learner::PyTrainer;
+use crate::learner::{PyTrainer, specs};
 use crate::plan::PyPlan;
 use crate::scheme::PyScheme;
 
@@ -73,10 +72,8 @@ impl PyScenario {
             overrides.push(format!("task.initial={:?}", InitialModel::COPY));
         }
         if let Some((tensors, numbers)) = initial {
-            let spec = |shape: &[usize]| ParamSpec::trained("tensor", shape, Init::Constant(0.0));
-            let params: Vec<_> = tensors.into_iter().map(|(name, shape)| (name, spec(&shape))).collect();
             let numbers = numbers.as_slice().map_err(PyErr::from)?;
-            let bytes = model_file::write(&params, numbers)?;
+            let bytes = model_file::write(&specs(tensors), numbers)?;
             memory.initial = Some(Arc::new(InitialModel::new(InitialModel::COPY, bytes)));
             overrides.push(format!("task.initial={:?}", InitialModel::COPY));
         }

@@ -1,6 +1,7 @@
 //! Sampling schemes that are Python callables.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::cell::RefCell;
+use std::sync::Arc;
 
 use fedflip_fleet::Fleet;
 use fedflip_plan::custom::{CustomSampling, CustomScheme};
@@ -22,7 +23,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyclass(frozen, name = "CustomScheme", module = "fedflip._fedflip")]
 pub(crate) struct PyScheme {
     pub(crate) scheme: Scheme,
-    pub(crate) sampling: Arc<PySampling>,
 }
 
 #[pymethods]
@@ -34,17 +34,14 @@ impl PyScheme {
         let bound = sampling.bind(py);
         let (observes, unbiased) =
             (bound.getattr("observes")?.extract()?, bound.getattr("unbiased")?.extract()?);
-        let (fleet, signals) = (Mutex::new(None), Signals::default());
-        let sampling = Arc::new(PySampling { sampling, observes, unbiased, fleet, signals });
+        let sampling = Arc::new(PySampling { sampling, observes, unbiased });
         let refuse = || {
             let problem = format!("{name:?} cannot be the name of a scheme");
             Failure::input(problem, "use up to 64 letters, digits, hyphens, underscores and full stops")
                 .at("name")
                 .of(py, name)
         };
-        let shared = Arc::clone(&sampling) as Arc<dyn CustomSampling>;
-        let scheme = Scheme::Custom(CustomScheme::new(name, shared).ok_or_else(refuse)?);
-        Ok(Self { scheme, sampling })
+        Ok(Self { scheme: Scheme::Custom(CustomScheme::new(name, sampling).ok_or_else(refuse)?) })
     }
 
     fn __str__(&self) -> String {
@@ -52,42 +49,72 @@ impl PyScheme {
     }
 }
 
+/// What the schemes of one call from Python share. It belongs to the call, because two threads may use one scheme.
+struct Caller {
+    signals: Arc<Signals>,
+    /// The place of the last fleet, and the fleet as Python knows it: a copy is made once for a run.
+    fleet: Option<(usize, Py<PyAny>)>,
+}
+
+thread_local! {
+    /// The call that this thread works for: a run asks its scheme on the thread of the call.
+    static CALLER: RefCell<Option<Caller>> = const { RefCell::new(None) };
+}
+
+/// Calls `body`, which is the work of one call: exceptions of schemes end it through `signals`.
+pub(crate) fn in_call<T>(signals: &Arc<Signals>, body: impl FnOnce() -> T) -> T {
+    /// The call in which this one was made: code of a scheme may simulate, too.
+    struct Outer(Option<Caller>);
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            drop(CALLER.replace(self.0.take()));
+        }
+    }
+    let _outer = Outer(CALLER.replace(Some(Caller { signals: Arc::clone(signals), fleet: None })));
+    body()
+}
+
+/// Forgets the fleet of the call.
+fn forget_fleet() {
+    // It is dropped here and not in the closure: that may run code of Python, which may simulate.
+    drop(CALLER.with_borrow_mut(|caller| caller.as_mut()?.fleet.take()));
+}
+
 /// The Python side of a scheme.
-pub(crate) struct PySampling {
+struct PySampling {
     sampling: Py<PyAny>,
     observes: bool,
     unbiased: bool,
-    /// The place of the fleet of the last call, and the fleet as Python knows it: a copy is made once for a run.
-    fleet: Mutex<Option<(usize, Py<PyAny>)>>,
-    pub(crate) signals: Signals,
 }
 
 impl PySampling {
     /// The façade's object for a fleet.
-    fn facade<'py>(&self, py: Python<'py>, fleet: &Fleet) -> PyResult<Bound<'py, PyAny>> {
+    fn facade<'py>(py: Python<'py>, fleet: &Fleet) -> PyResult<Bound<'py, PyAny>> {
         // A run has one fleet, which does not move; its begin forgets that of the run before.
         let place = std::ptr::from_ref(fleet) as usize;
-        if let Some((known, object)) = &*self.known_fleet()
-            && *known == place
-        {
-            return Ok(object.bind(py).clone());
+        let known = CALLER.with_borrow(|caller| {
+            let (known, object) = caller.as_ref()?.fleet.as_ref()?;
+            (*known == place).then(|| object.bind(py).clone())
+        });
+        if let Some(object) = known {
+            return Ok(object);
         }
-        // Without the lock: Python code may let another thread run, which would wait for it.
         let native = PyFleet(Arc::new(fleet.clone())).into_pyobject(py)?;
         let object = py.import("fedflip._fleet")?.getattr("Fleet")?.call_method1("_of", (native,))?;
-        *self.known_fleet() = Some((place, object.clone().unbind()));
+        let known = (place, object.clone().unbind());
+        let before = CALLER.with_borrow_mut(|caller| caller.as_mut()?.fleet.replace(known));
+        drop(before);
         Ok(object)
     }
 
-    fn known_fleet(&self) -> MutexGuard<'_, Option<(usize, Py<PyAny>)>> {
-        self.fleet.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn called<T>(&self, body: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, DrawError> {
+    fn called<T>(body: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, DrawError> {
         Python::attach(|py| {
             body(py).map_err(|error| {
                 let message = error.to_string();
-                self.signals.raise(error);
+                let signals = CALLER.with_borrow(|caller| Some(Arc::clone(&caller.as_ref()?.signals)));
+                if let Some(signals) = signals {
+                    signals.raise(error);
+                }
                 DrawError { message, trace: String::new() }
             })
         })
@@ -97,17 +124,17 @@ impl PySampling {
 impl CustomSampling for PySampling {
     fn q(&self, fleet: &Fleet) -> Result<Vec<f64>, PlanError> {
         // A plan comes before its run, and the points of a sweep have fleets of their own, one after the other in one place.
-        *self.known_fleet() = None;
-        let q = self.called(|py| {
-            let q = self.sampling.bind(py).call_method1("q", (self.facade(py, fleet)?,))?;
+        forget_fleet();
+        let q = Self::called(|py| {
+            let q = self.sampling.bind(py).call_method1("q", (Self::facade(py, fleet)?,))?;
             Ok(q.extract::<PyReadonlyArray1<'_, f64>>()?.as_slice()?.to_vec())
         });
         Ok(q?)
     }
 
     fn draw(&self, round: u64, seed: u64, fleet: &Fleet, draws: &mut Vec<Draw>) -> Result<(), DrawError> {
-        self.called(|py| {
-            let fleet = self.facade(py, fleet)?;
+        Self::called(|py| {
+            let fleet = Self::facade(py, fleet)?;
             let drawn = self.sampling.bind(py).call_method1("draw", (round, seed, fleet))?;
             let (cohort, weights): (PyReadonlyArray1<'_, i64>, PyReadonlyArray1<'_, f64>) =
                 drawn.extract()?;
@@ -123,12 +150,12 @@ impl CustomSampling for PySampling {
     }
 
     fn begin(&self) -> Result<(), DrawError> {
-        *self.known_fleet() = None;
-        self.called(|py| self.sampling.bind(py).call_method0("begin").map(drop))
+        forget_fleet();
+        Self::called(|py| self.sampling.bind(py).call_method0("begin").map(drop))
     }
 
     fn observe(&self, round: u64, reports: &[Report]) -> Result<(), DrawError> {
-        self.called(|py| {
+        Self::called(|py| {
             let devices = PyArray1::from_iter(py, reports.iter().map(|report| report.device as i64));
             let losses = PyArray1::from_iter(py, reports.iter().map(|report| report.train_loss));
             let alone = PyArray1::from_iter(py, reports.iter().map(|report| report.alone_secs));

@@ -16,7 +16,6 @@ use crate::native::PyCrews;
 use crate::plan::PyPlan;
 use crate::runs::RunData;
 use crate::scenario::PyScenario;
-use crate::scheme::PyScheme;
 
 /// Adds what the module has to the extension module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -39,18 +38,16 @@ fn scenario_fleet(
 
 /// One run. Without a folder it returns the run's data; otherwise they are in the folder.
 #[pyfunction]
-#[pyo3(signature = (scenario, options, trainer=None, plan=None, scheme=None, crews=None))]
+#[pyo3(signature = (scenario, options, trainer=None, plan=None, crews=None))]
 fn simulate(
     py: Python<'_>,
     scenario: &PyScenario,
     options: &Options,
     trainer: Option<PyRef<'_, PyTrainer>>,
     plan: Option<PyRef<'_, PyPlan>>,
-    scheme: Option<PyRef<'_, PyScheme>>,
     crews: Option<PyRef<'_, PyCrews>>,
 ) -> Result<Option<RunData>, Failure> {
-    let samplings = scheme.iter().map(|scheme| Arc::clone(&scheme.sampling)).collect();
-    let call = Call::new(py, options, (trainer, crews), samplings)?;
+    let call = Call::new(py, options, (trainer, crews))?;
     let mut scenario = scenario.scenario.clone();
     let expected = plan.as_deref().map(Expected::of);
     let out = options.out.as_deref();
@@ -67,7 +64,7 @@ fn simulate(
         let q = planned.schedule.mean_q();
         let data = model.zip(records).map(|(model, records)| {
             let (fleet, params) = (Arc::new(setup.fleet.clone()), setup.trainer.params());
-            RunData::in_memory(*records, fleet, q, scenario.stored(), params, model)
+            RunData::in_memory(*records, fleet, q, setup.stored(&scenario), params, model)
         });
         Ok((data, false))
     })?;

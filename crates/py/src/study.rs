@@ -18,7 +18,7 @@ use crate::learner::{ForeignTrainer, PyTrainer};
 use crate::native::PyCrews;
 use crate::plan::{PyPlan, refused};
 use crate::scenario::{PyScenario, scheme_of};
-use crate::scheme::{PySampling, PyScheme};
+use crate::scheme::PyScheme;
 use crate::shard::part_of;
 use crate::simulate::Expected;
 
@@ -51,13 +51,6 @@ impl SchemeArgument<'_> {
         }
     }
 
-    fn sampling(&self) -> Option<Arc<PySampling>> {
-        match self {
-            Self::Custom(scheme) => Some(Arc::clone(&scheme.sampling)),
-            Self::Name(_) | Self::Plan(..) => None,
-        }
-    }
-
     fn expected(&self) -> Option<Expected> {
         match self {
             Self::Plan(plan, _) => Some(Expected::of(plan)),
@@ -70,8 +63,6 @@ impl SchemeArgument<'_> {
 #[pyclass(frozen, name = "Study", module = "fedflip._fedflip")]
 pub(crate) struct PyStudy {
     study: Study,
-    /// The callables among the schemes, which may raise.
-    samplings: Vec<Arc<PySampling>>,
     /// What the plans among the schemes say of the runs.
     expected: Vec<Option<Expected>>,
 }
@@ -89,7 +80,6 @@ impl PyStudy {
         pilots: bool,
         shard: Option<(u64, u64)>,
     ) -> Result<Self, Failure> {
-        let samplings = schemes.iter().filter_map(SchemeArgument::sampling).collect();
         let expected = schemes.iter().map(SchemeArgument::expected).collect();
         let named = schemes.iter().enumerate();
         let schemes = named
@@ -103,7 +93,7 @@ impl PyStudy {
         }
         let part = shard.map(|(index, count)| part_of(index, count)).transpose()?;
         let study = Study { schemes, reference, seeds, give_up, no_pilot: !pilots, part };
-        Ok(Self { study, samplings, expected })
+        Ok(Self { study, expected })
     }
 }
 
@@ -141,7 +131,7 @@ fn compare(
     trainer: Option<PyRef<'_, PyTrainer>>,
     crews: Option<PyRef<'_, PyCrews>>,
 ) -> Result<Option<String>, Failure> {
-    let call = Call::new(py, options, (trainer, crews), study.samplings.clone())?;
+    let call = Call::new(py, options, (trainer, crews))?;
     let mut scenario = scenario.scenario.clone();
     let out = options.out.as_deref();
     let studied = call.detached(py, |session, trainer| {
@@ -174,7 +164,7 @@ fn sweep(
     trainer: Option<PyRef<'_, PyTrainer>>,
     crews: Option<PyRef<'_, PyCrews>>,
 ) -> Result<Option<(String, usize)>, Failure> {
-    let call = Call::new(py, options, (trainer, crews), study.samplings.clone())?;
+    let call = Call::new(py, options, (trainer, crews))?;
     let (plans, study, out) = (study, &study.study, options.out.as_deref());
     let other_plan = Mutex::new(None);
     let axes = |base: &Scenario| over.iter().map(|(path, values)| Axis::of(path, values, base)).collect();
@@ -223,7 +213,7 @@ fn pilot(
     trainer: Option<PyRef<'_, PyTrainer>>,
     crews: Option<PyRef<'_, PyCrews>>,
 ) -> Result<Option<String>, Failure> {
-    let call = Call::new(py, options, (trainer, crews), Vec::new())?;
+    let call = Call::new(py, options, (trainer, crews))?;
     let mut scenario = scenario.scenario.clone();
     let out = options.out.as_deref();
     let piloted = call.detached(py, |session, trainer| {

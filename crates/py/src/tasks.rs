@@ -7,8 +7,6 @@ mod data;
 mod datasets;
 mod parameters;
 
-use std::path::{Path, PathBuf};
-
 use fedflip_datasets::DataError;
 use fedflip_learn::LearnError;
 use fedflip_learn::task::{Source, Task, TaskError};
@@ -84,12 +82,4 @@ pub(crate) fn refused_task(py: Python<'_>, error: &TaskError) -> Failure {
         TaskError::Learn(LearnError::BadSetting { name, value, .. }) => failure.at(name).of(py, *value),
         _ => failure,
     }
-}
-
-/// The folder of data sets: the one that was asked for, or the usual one.
-fn data_folder(asked: Option<&Path>) -> Result<PathBuf, Failure> {
-    fedflip_agent::data_dir::data_dir(asked).ok_or_else(|| {
-        let problem = "data_dir: there is no home folder, and so no folder of data sets";
-        Failure::input(problem, "give data_dir, or set the environment variable FEDFLIP_DATA").at("data_dir")
-    })
 }

@@ -90,7 +90,8 @@ impl Comparison<'_> {
                     let first = number as u64 * self.seeds;
                     self.seeds((&scenario, &planned), (first, limit_hours), (&spread, crew), session)?
                 }
-                Err(RunError::Plan(error)) => {
+                // A program whose scheme raises is to know at once.
+                Err(RunError::Plan(error)) if !matches!(error, PlanError::Custom(_)) => {
                     Some(Entry { scheme: scheme.clone(), runs: Err(error), curve: None })
                 }
                 Err(error) => return Err(error),

@@ -125,7 +125,7 @@ impl Training {
         };
         let Replayed::Same(retimed) = replay(records, &self.clock(), now)? else { return Ok(None) };
         if let (Source::Folder(from), Some(out)) = (&self.source, single.out) {
-            retime::write(from, &retimed, now, single.stored(), out)?;
+            retime::write(from, &retimed, now, single.setup.stored(single.scenario), out)?;
         }
         let mut fold = Fold::new(&retimed.header);
         lines(&retimed).for_each(|line| fold.add(&line));

@@ -102,6 +102,11 @@ impl Setup {
         plan_for(&self.fleet, scenario, constants)
     }
 
+    /// The text of a scenario as runs keep it, in a folder or in memory.
+    pub fn stored(&self, scenario: &Scenario) -> String {
+        scenario.with_digests(&self.digests).stored()
+    }
+
     /// Refuses to resume a run of other samples. A folder that cannot be read is refused when it is opened.
     pub(crate) fn check_resumed(&self, folder: &Path) -> Result<(), RunError> {
         let Ok(stored) = Scenario::read(&folder.join(RUN), &[]) else { return Ok(()) };

@@ -269,11 +269,6 @@ impl Single<'_> {
         RunInfo { title, header, fleet: &self.setup.fleet, q, folder }
     }
 
-    /// The scenario as the run's folder has it.
-    pub(crate) fn stored(&self) -> String {
-        self.scenario.with_digests(&self.setup.digests).stored()
-    }
-
     /// What the run's folder starts with.
     fn contents(&self, header: &Header) -> Contents<'_> {
         let initial = self.scenario.initial.as_ref().map(|initial| (InitialModel::COPY, &initial.bytes[..]));
@@ -282,7 +277,7 @@ impl Single<'_> {
         // Memory takes whatever is written to it.
         let _ = csv_file::write(&self.setup.fleet, &mut fleet);
         Contents {
-            run: self.stored(),
+            run: self.setup.stored(self.scenario),
             free_keys: FREE_KEYS,
             fleet,
             plan: self.planned.schedule.csv(&self.setup.fleet),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use fedflip_plan::Scheme;
+use fedflip_plan::{PlanError, Scheme};
 use fedflip_report::standing::SpeedUp;
 use fedflip_scenario::{Axis, KeyError, Place, Point, Scenario, ScenarioError, Source, Value, points};
 use serde::Serialize;
@@ -188,7 +188,8 @@ impl Sweep {
             }
             Ok(None) => Ok(None),
             // Pilots that say nothing at one point say nothing of the others.
-            Err(error @ RunError::Plan(_)) => {
+            Err(RunError::Plan(error)) if !matches!(error, PlanError::Custom(_)) => {
+                let error = RunError::Plan(error);
                 json.error = Some(error.to_string());
                 let error = at_point(point, error);
                 Ok(Some((Found { point, json, entries: Vec::new() }, Some(error))))

@@ -128,8 +128,7 @@ fn borrowed_constants(scenario: &Scenario) -> Option<String> {
 
 /// An encoding that rounds updates although the times of uploads are given and do not get shorter.
 fn rounded_for_nothing(scenario: &Scenario) -> Option<String> {
-    let FleetSource::File { name, .. } = &scenario.fleet else { return None };
-
+    let name = scenario.fleet.given_name()?;
     (scenario.update.encoding != Encoding::F32).then(|| {
         format!(
             "update.encoding rounds updates, but the upload times of {name} do not get shorter: \
@@ -140,7 +139,8 @@ fn rounded_for_nothing(scenario: &Scenario) -> Option<String> {
 
 /// A fleet file's sample counts, where the data give devices other ones.
 pub(crate) fn counts_replaced(scenario: &Scenario, fleet: &Fleet) -> Option<String> {
-    let FleetSource::File { name, fleet: file } = &scenario.fleet else { return None };
+    let FleetSource::File { fleet: file, .. } = &scenario.fleet else { return None };
+    let name = scenario.fleet.given_name()?;
     let differing = file.samples().iter().zip(fleet.samples()).filter(|(file, data)| file != data).count();
     (differing > 0).then(|| {
         format!(

@@ -207,7 +207,7 @@ pub(super) fn check_sharing(
         let place = given.place("data", "sharing", whole_file);
         Err(Refusal { problem, hint: hint.to_owned() }.at(place, "data.sharing"))
     };
-    let FleetSource::File { name, fleet } = &scenario.fleet else {
+    let (Some(name), FleetSource::File { fleet, .. }) = (scenario.fleet.given_name(), &scenario.fleet) else {
         return refuse(
             "\"fleet\" takes the sample counts of a fleet file, and there is none".to_owned(),
             "set fleet.file, or share by \"dirichlet\" or \"iid\"",

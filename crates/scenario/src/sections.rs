@@ -95,11 +95,24 @@ pub enum Evaluator {
 #[derive(Clone, Debug, PartialEq)]
 pub enum FleetSource {
     Generated(GeneratedFleet),
-    /// `name` is the path in the scenario. The fleet is shared because it may have millions of devices.
+    /// `name` is the path in the scenario, also where a program has the fleet in memory. The fleet is shared because it may
+    /// have millions of devices.
     File {
         name: String,
         fleet: Arc<Fleet>,
+        in_memory: bool,
     },
+}
+
+impl FleetSource {
+    /// What people know a given fleet by; none of a fleet that the scenario makes.
+    pub fn given_name(&self) -> Option<&str> {
+        match self {
+            Self::Generated(_) => None,
+            Self::File { in_memory: true, .. } => Some("the fleet"),
+            Self::File { name, .. } => Some(name),
+        }
+    }
 }
 
 /// A fleet made from device types.

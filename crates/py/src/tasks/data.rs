@@ -13,7 +13,8 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::{data_folder, parameters, refused_task};
+use super::{parameters, refused_task};
+use crate::call::data_folder;
 use crate::error::Failure;
 
 /// A task with the data of its devices, ready to train.
@@ -89,7 +90,7 @@ impl TaskData {
         settings.test_samples_max = arguments.test_samples_max.unwrap_or(settings.test_samples_max);
         let learning_rate = arguments.learning_rate.unwrap_or(settings.sgd.learning_rate);
         settings.sgd = SgdSettings::plain(learning_rate, arguments.batch, arguments.steps);
-        let data_dir = data_folder(arguments.data_dir.as_deref())?;
+        let data_dir = data_folder(arguments.data_dir.clone())?;
         let (learner, _) =
             py.detach(|| settings.learner(&data_dir)).map_err(|error| refused_task(py, &error))?;
         let sample_shape = match task.source() {

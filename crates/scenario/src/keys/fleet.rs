@@ -98,7 +98,7 @@ fn change(scenario: &mut Scenario, change: impl FnOnce(&mut GeneratedFleet)) {
 fn set_file(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
     let name = v.text("the name of a fleet file, from the scenario's folder")?;
     if let Some(fleet) = &v.memory.fleet {
-        s.fleet = FleetSource::File { name: name.to_owned(), fleet: Arc::clone(fleet) };
+        s.fleet = FleetSource::File { name: name.to_owned(), fleet: Arc::clone(fleet), in_memory: true };
         return Ok(());
     }
     let path = v.folder.join(name);
@@ -109,6 +109,6 @@ fn set_file(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
     })?;
     let fleet = csv_file::read(file, &shown)
         .map_err(|error| Refusal { problem: error.to_string(), hint: error.hint() })?;
-    s.fleet = FleetSource::File { name: name.to_owned(), fleet: Arc::new(fleet) };
+    s.fleet = FleetSource::File { name: name.to_owned(), fleet: Arc::new(fleet), in_memory: false };
     Ok(())
 }
