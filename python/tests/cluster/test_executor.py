@@ -112,9 +112,9 @@ def test_a_native_task_that_diverges_ends_in_the_same_words(tmp_path: Path) -> N
 
 
 def test_wrong_arguments_are_named() -> None:
-    with pytest.raises(ff.InputError, match="executor is 3"):
+    with pytest.raises(ff.InputError, match="executor: 3 is not an Executor"):
         ff.ExecutorCrew(3, workers=2)  # type: ignore[arg-type]
-    with pytest.raises(ff.InputError, match="workers is 0"):
+    with pytest.raises(ff.InputError, match="workers: 0 is not"):
         ff.ExecutorCrew(pool, workers=0)
     crew = ff.ExecutorCrew(pool, workers=1)
     with pytest.raises(ff.FedflipError, match="not open"):
