@@ -21,6 +21,7 @@ from fedflip._learner_checks import (
     checked_timeout,
     difference,
     metric_name,
+    not_finite,
     number,
     own_traceback,
     sum_and_weight,
@@ -185,7 +186,7 @@ class FlatLearner:
                 if type(loss) is not float:
                     loss = number(loss, "the loss that train returned")
                 if not math.isfinite(loss):
-                    raise DivergedError(f"the training loss is {loss}", remedy="lower the learning rate")
+                    raise not_finite("training loss", loss, key.device)
                 self._check_unchanged(loan, "train")
             except LearnerError as error:
                 loan.mend()

@@ -18,7 +18,20 @@ __all__ = ["DivergedError"]
 
 
 class DivergedError(LearnerError):
-    """Training or evaluation gave NaN or infinity. A run ends for this reason, as it does with native tasks."""
+    """Training or evaluation gave NaN or infinity. A run ends for this reason, as it does with native tasks.
+
+    Attributes:
+        what: What is NaN or infinite, for the end of the run's records.
+    """
+
+    what = "model"
+
+
+def not_finite(what: str, value: float, device: int | None = None) -> DivergedError:
+    """The error about a number that is NaN or infinite."""
+    error = DivergedError(f"the {what} is {value}", remedy="lower the learning rate")
+    error.what = what if device is None else f"{what} of device {device}"
+    return error
 
 
 #: Names that a learner must have, in the order in which a message lists them.
@@ -111,7 +124,7 @@ def sum_and_weight(name: str, value: Any) -> tuple[float, float]:
         value = value[0]
     total = number(value, f"the metric {name!r}")
     if not math.isfinite(total):
-        raise DivergedError(f"the metric {name!r} is {total}", remedy="lower the learning rate")
+        raise not_finite(f"metric {name!r}", total)
     return total, weight
 
 

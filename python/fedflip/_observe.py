@@ -21,8 +21,12 @@ class RoundRecord(SimpleNamespace):
 
     Attributes:
         round: The number of the round, counted from 1.
+        start_secs: The virtual time at the start of the round.
+        round_secs: The length of the round.
         secs: The virtual time at the end of the round.
         cohort: The positions of the devices of the round.
+        mbps: The share of the bandwidth of each of them.
+        train_loss: The mean loss of the local training; None in a round without updates.
         metrics: The evaluation, a dict; empty if the round was not evaluated.
     """
 
@@ -30,6 +34,11 @@ class RoundRecord(SimpleNamespace):
 
     def __init__(self, record: Mapping[str, Any]) -> None:
         super().__init__(**{"metrics": {}, **record})
+
+    @property
+    def secs(self) -> float:
+        """The virtual time at the end of the round."""
+        return float(self.start_secs + self.round_secs)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (RoundRecord, (dict(self.__dict__),))

@@ -265,6 +265,34 @@ def test_a_model_that_diverges_ends_the_run() -> None:
     assert done.ended and done.end.reason == "diverged" and "device" in done.end.detail and len(done) == 2
 
 
+@pytest.mark.parametrize("where", ["train", "evaluate"])
+def test_the_end_of_a_diverged_run_is_a_sentence(where: str) -> None:
+    class Lost(Quadratic):
+        def train(self, model: Any, key: ff.TrainKey) -> Any:
+            update, loss = super().train(model, key)
+            return update, float("nan") if where == "train" else loss
+
+        def evaluate(self, model: Any) -> Any:
+            scores = super().evaluate(model)
+            return {**scores, "loss": float("inf")} if where == "evaluate" and np.any(model) else scores
+
+    detail = run(Lost(), plan="full", rounds_max=5, seed=1).end.detail
+    expected = {
+        "train": "in round 1: the training loss of device 0 is NaN",
+        "evaluate": "in round 1: the metric 'loss' is NaN",
+    }
+    assert detail == expected[where]
+
+
+def test_callbacks_see_when_a_round_ends() -> None:
+    seen: list[Any] = []
+    done = run(Quadratic(), plan="full", rounds_max=3, seed=1, callbacks=[seen.append])
+    assert [record.secs for record in seen] == pytest.approx(
+        [record.start_secs + record.round_secs for record in seen]
+    )
+    assert seen[-1].secs == pytest.approx(done.end.secs)
+
+
 def test_arrays_that_are_not_contiguous_are_values() -> None:
     strided, plain = (
         run(Broken("strided"), plan="full", rounds_max=4),

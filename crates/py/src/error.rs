@@ -207,7 +207,7 @@ pub(crate) fn diverged(py: Python<'_>, error: &PyErr) -> Option<LearnError> {
     let class = py.import("fedflip._learner_checks").and_then(|module| module.getattr("DivergedError"));
     let is_diverged = class.and_then(|class| error.value(py).is_instance(&class)).unwrap_or(false);
     let native = error.value(py).getattr("native").ok().and_then(|native| native_error(&native));
-    let what = || text_of(py, error, "problem").unwrap_or_default().into();
+    let what = || text_of(py, error, "what").unwrap_or_else(|| "model".to_owned()).into();
     native.or_else(|| is_diverged.then(|| LearnError::NotFinite { what: what(), value: f64::NAN }))
 }
 
