@@ -134,6 +134,8 @@ struct Tests {
     python: String,
     wheel: PathBuf,
     beside: Beside,
+    /// The programs of the large library, such as `mpirun`.
+    programs: Option<PathBuf>,
 }
 
 impl Tests {
@@ -153,9 +155,11 @@ impl Tests {
         };
         let tools = tools_for(repo, &interpreter)?;
         let extra = match beside {
-            Beside::Extra(extra) => Some(extra.installed(repo, &interpreter)?.python()),
+            Beside::Extra(extra) => Some(extra.installed(repo, &interpreter)?),
             Beside::Nothing | Beside::Torch => None,
         };
+        let programs = extra.as_ref().map(Kept::programs);
+        let extra = extra.map(|kept| kept.python());
         let layers: Vec<String> = [tools.python()].into_iter().chain(extra).chain(torch).collect();
         let layers: Vec<&str> = layers.iter().map(String::as_str).collect();
         let wheel = build(repo, &tools, how)?;
@@ -166,7 +170,7 @@ impl Tests {
             (Beside::Extra(extra), _) => extra.name,
         };
         let python = venv::fresh(repo, name, &wheel, &tools, &layers)?;
-        Ok(Self { python, wheel, beside })
+        Ok(Self { python, wheel, beside, programs })
     }
 
     fn has_torch(&self) -> bool {
@@ -188,13 +192,16 @@ impl Tests {
         // other projects take the whole machine.
         let shares = words.is_empty() && !matches!(self.beside, Beside::Extra(_));
         let at_once: &[&str] = if shares { &["--numprocesses=2"] } else { &[] };
-        Cmd::new(&self.python)
+        let mut cmd = Cmd::new(&self.python)
             .args(["-B", "-m", "pytest", "--quiet", "--durations=5", TIMEOUT, "-p", "no:cacheprovider", "-m"])
             .arg(marks.join(" and "))
             .args(at_once.iter().copied())
             .args(words.iter().cloned().chain(files))
-            .env("FEDFLIP_DATA", data_sets(repo))
-            .run(repo)
+            .env("FEDFLIP_DATA", data_sets(repo));
+        if let Some(programs) = &self.programs {
+            cmd = cmd.with_programs_in(programs);
+        }
+        cmd.run(repo)
     }
 
     /// MNIST, with which a model of PyTorch is compared with the native kernels. Only the first call uses the network.

@@ -26,6 +26,8 @@ def place(tmp_path: Path) -> Path:
     lines = {
         "python": f'exec {sys.executable} "$@"',
         "fedflip": f'exec {sys.executable} -m fedflip "$@"',
+        # That of this Python, whose workers can import fedflip.
+        "ray": f'exec {sys.executable} -m ray.scripts.scripts "$@"',
         "scontrol": 'test "$1 $2" = "show hostnames" && printf "%s\\n" 127.0.0.1',
         # The words of srun end where the program begins.
         "srun": 'while [ "${1#-}" != "$1" ]; do shift; done\nexec "$@"',
