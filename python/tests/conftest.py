@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +11,9 @@ from pathlib import Path
 
 import fedflip as ff
 import pytest
+
+# A job in the background of a shell ignores Ctrl-C, and so do all programs that it starts. Tests send it to programs.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 CommandLine = Callable[..., str]
 
