@@ -59,7 +59,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "tests",
-        budget_secs: 480,
+        budget_secs: 460,
         guards: "unit, property, golden-value and snapshot tests",
         run: run_tests,
     },

@@ -316,14 +316,16 @@ mod tests {
     #[test]
     fn every_requirement_is_pinned_to_one_version() {
         let repo = Repo::here();
-        let mut pins = std::collections::BTreeMap::new();
-        for file in
-            [REQUIREMENTS, BARE, golden::LEARN_REQUIREMENTS, FLOWER.requirements, CLUSTER.requirements]
-        {
-            for line in repo.read(file).unwrap().lines() {
-                let (name, version) = line.split_once("==").unwrap_or_else(|| panic!("{file}: {line}"));
-                let other = pins.insert(name.to_owned(), version.to_owned());
-                assert!(other.is_none_or(|other| other == version), "{name} has two versions");
+        let shared = [REQUIREMENTS, BARE, golden::LEARN_REQUIREMENTS];
+        // Large libraries have environments of their own: Flower asks for an older Ray than a cluster has.
+        for extra in [FLOWER.requirements, CLUSTER.requirements] {
+            let mut pins = std::collections::BTreeMap::new();
+            for file in shared.into_iter().chain([extra]) {
+                for line in repo.read(file).unwrap().lines() {
+                    let (name, version) = line.split_once("==").unwrap_or_else(|| panic!("{file}: {line}"));
+                    let other = pins.insert(name.to_owned(), version.to_owned());
+                    assert!(other.is_none_or(|other| other == version), "{name} has two versions");
+                }
             }
         }
         assert!(repo.path(SMOKE).is_file());
