@@ -27,7 +27,7 @@ const SMOKE: &str = "python/tests/smoke.py";
 const EXAMPLES: &str = "python/examples";
 /// What the package costs beside the bare loop of PyTorch.
 const OVERHEAD: &str = "python/benchmarks/overhead.py";
-/// A test that hangs is ended and named after so many seconds.
+/// The seconds after which a test that hangs is ended and named.
 const TIMEOUT: &str = "--timeout=300";
 
 /// What was asked for on the command line.

@@ -1,4 +1,4 @@
-//! The tables of a run: a row a round, a row for each device that took part in one, and a row an evaluation.
+//! The tables of a run: one row for each round, for each device of a cohort, and for each evaluation.
 
 use std::sync::Arc;
 
