@@ -62,7 +62,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// The same shard of work whose first run comes `runs` later.
+    /// The same shard of work that begins `items` runs later.
     #[must_use]
     pub fn after(self, items: u64) -> Self {
         Self { first: self.first + items, ..self }
