@@ -5,7 +5,7 @@ rounds on a VirtualGrid, and so on. Two cases: rounds that only pass messages, a
 clients train, each with ten steps of 32 samples, on two workers.
 
 Needs Flower with Ray (`python/tests/requirements-flower.txt`), cloudpickle, and PyTorch for the CNN. Prints a table, or JSON with
-``--json``; ``--check`` fails below the ratios that docs/flower.md promises; ``--quick`` times few rounds.
+``--json``; ``--check`` fails below the ratios that docs/tutorials/flower.md promises; ``--quick`` times few rounds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any
 
-#: What docs/flower.md promises.
+#: What docs/tutorials/flower.md promises.
 MESSAGES_RATIO_MIN, CNN_RATIO_MIN = 20.0, 1.5
 CLIENTS, WORKERS, BATCH, STEPS = 10, 2, 32, 10
 

@@ -2,7 +2,7 @@
 
 ``cargo xtask bench-python`` builds a release wheel and runs this program. The bare PyTorch loop is that of
 ``cargo xtask bench-peers``, timed in turn with ours. Prints a table, or JSON with ``--json``; ``--check`` fails below the
-speed that docs/python.md promises.
+speed that docs/reference/python.md promises.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PEER = REPOSITORY / "crates/lab/peers/torch_peer.py"
 MODELS = ["mnist-cnn", "mnist-cnn-wide", "cifar10-mobilenet", "shakespeare-lstm"]
 #: As in the bare loop: ten steps of SGD on batches of 32.
 BATCH, STEPS, DEVICES = 32, 10, 20
-#: What docs/python.md promises on two cores.
+#: What docs/reference/python.md promises on two cores.
 IDLE_ROUNDS_PER_SEC_MIN, TORCH_RATIO_MIN, PLAN_SECS_MAX = 5_000.0, 0.95, 1.0
 
 

@@ -116,7 +116,7 @@ def path_of(name: str) -> str:
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """The key that was probably meant."""
     near = nearest(name, names)
-    return f"did you mean {near}?" if near else "docs/scenario.md lists all keys"
+    return f"did you mean {near}?" if near else "docs/reference/scenario.md lists all keys"
 
 
 @contextmanager

@@ -21,7 +21,7 @@ __all__ = ["Scenario"]
 class Scenario:
     """Everything that decides a run: task, data, fleet, training, server, plan, costs and stop.
 
-    Keys are those of scenario files (docs/scenario.md). A key that only one section has is an argument of its own name;
+    Keys are those of scenario files (docs/reference/scenario.md). A key that only one section has is an argument of its own name;
     ``[pilot]`` and ``[downlink]`` do not count there. Keys of one section go together as a dict with the name of the section. Values are
     checked at once.
 

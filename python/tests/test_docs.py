@@ -14,8 +14,8 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 #: The pages whose blocks are whole programs, and the files that their blocks write.
-WHOLE = {"README.md": {"run", "report.html"}, "docs/python.md": {"run", "report.html"}}
-PAGES = ["README.md", *sorted(str(path.relative_to(REPOSITORY)) for path in REPOSITORY.glob("docs/*.md"))]
+WHOLE = {"README.md": {"run", "report.html"}, "docs/reference/python.md": {"run", "report.html"}}
+PAGES = ["README.md", *sorted(str(path.relative_to(REPOSITORY)) for path in REPOSITORY.glob("docs/**/*.md"))]
 MODULES = ("certs", "datasets", "plots", "tasks")
 #: Runs a file as if its lines were typed: in `__main__`, with the names and lines of the page in tracebacks.
 TYPED = "import sys; page = sys.argv[1]; exec(compile(open(page, encoding='utf-8').read(), page, 'exec'))"
@@ -86,9 +86,9 @@ def test_blocks_run_in_order(page: str, tmp_path: Path) -> None:
 def test_blocks_with_torch_run_in_order(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("pandas")
-    blocks = blocks_of("docs/python.md")
+    blocks = blocks_of("docs/reference/python.md")
     assert any(block.needs_torch for block in blocks)
-    run_blocks("docs/python.md", blocks, tmp_path)
+    run_blocks("docs/reference/python.md", blocks, tmp_path)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -110,5 +110,5 @@ def test_names_exist(page: str) -> None:
 
 
 def test_files_that_the_guide_names_exist() -> None:
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text_of("docs/python.md")):
-        assert (REPOSITORY / "docs" / target).exists(), target
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text_of("docs/reference/python.md")):
+        assert (REPOSITORY / "docs/reference" / target).exists(), target

@@ -156,7 +156,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "experiments",
         budget_secs: 60,
-        guards: "what docs/RESULTS.md shows, in little: which scheme takes fewer hours than which",
+        guards: "what docs/results.md shows, in little: which scheme takes fewer hours than which",
         run: |repo| passed(lab::step(repo, "experiments", &["--run", "all", "--quick"])),
     },
     Step {

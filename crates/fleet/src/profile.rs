@@ -1,7 +1,7 @@
 //! Fleets made from device types.
 //!
 //! The paper names five types with 20 devices each, and prints no times for them. The speeds and link
-//! efficiencies here are estimates; `docs/devices.md` derives them.
+//! efficiencies here are estimates; `docs/reference/device-types.md` derives them.
 
 use crate::error::FleetError;
 use crate::fleet::{DEVICES_MAX, Device, Fleet};
@@ -19,7 +19,7 @@ pub struct DeviceType {
     pub link_efficiency: f64,
 }
 
-/// The five types of the paper's prototype. `docs/devices.md` gives the source of each number.
+/// The five types of the paper's prototype. `docs/reference/device-types.md` gives the source of each number.
 pub const PAPER: [DeviceType; 5] = [
     DeviceType { slug: "xiaomi-12s", sustained_gflops: 16.4, link_efficiency: 0.88 },
     DeviceType { slug: "honor-play-6t", sustained_gflops: 7.2, link_efficiency: 0.81 },

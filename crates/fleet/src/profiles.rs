@@ -1,7 +1,7 @@
 //! Named kinds of fleets: device types with their compute times and their links.
 //!
 //! The figures of `paper-calibrated` are inferred from the paper's results, not measured
-//! (`experiments/calibration`). `docs/devices.md` has the source of every figure.
+//! (`experiments/calibration`). `docs/reference/device-types.md` has the source of every figure.
 
 use crate::error::FleetError;
 use crate::fleet::Fleet;

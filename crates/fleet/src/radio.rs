@@ -1,6 +1,6 @@
 //! Radio links of generated fleets: a signal for each device, and the rate that its signal allows.
 //!
-//! `docs/devices.md` derives every figure and names its source.
+//! `docs/reference/device-types.md` derives every figure and names its source.
 
 use rand_distr::{Distribution, StandardNormal};
 

@@ -1,4 +1,4 @@
-//! Experiments and measurements on the `fedflip` binary: what docs/RESULTS.md and the README claim, made again.
+//! Experiments and measurements on the `fedflip` binary: what docs/results.md and the README claim, made again.
 //!
 //! The program under test is run as a user runs it, as a process of its own. `cargo xtask` passes the commands on,
 //! so that both `cargo xtask load` and `cargo run --release --package fedflip-lab -- load` work.
@@ -51,7 +51,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Run, check and archive the experiments behind docs/RESULTS.md.
+    /// Run, check and archive the experiments behind docs/results.md.
     Experiments(experiments::Options),
     /// Convert run folders and archives of format version 1 to version 3, in place.
     Convert(convert::Options),

@@ -12,7 +12,7 @@ use fedflip_fleet::Fleet;
 /// 1.4 (experiments/noise, experiments/candidates).
 ///
 /// Tasks of thousands of rounds train faster with less variance, because their devices compute side by side
-/// (docs/RESULTS.md). Scenarios therefore choose the variance by task.
+/// (docs/results.md). Scenarios therefore choose the variance by task.
 pub const DEFAULT_VARIANCE: f64 = 1.4;
 /// The sampling variances that a plan may be asked for.
 pub const VARIANCE_RANGE: RangeInclusive<f64> = 1e-6..=1e6;

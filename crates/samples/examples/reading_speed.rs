@@ -2,7 +2,7 @@
 //!
 //! It writes about 1.5 GB of files to the folder for temporary files and reads each in a process of its own, whose peak of
 //! memory the kernel reports. Inflating is compared with the library that inflates, alone, on the same bytes. What was
-//! measured is in `docs/data.md`, "Reading speed".
+//! measured is in `docs/reference/data-sets.md`, "Reading speed".
 #![allow(clippy::disallowed_methods, reason = "it measures time")]
 
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! The table of keys in `docs/scenario.md`, held against the keys themselves.
+//! The table of keys in `docs/reference/scenario.md`, held against the keys themselves.
 
 use std::path::PathBuf;
 
@@ -109,7 +109,7 @@ fn tables() -> String {
 
 #[test]
 fn the_tables_are_those_of_the_keys() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/scenario.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = page.split_once(START).expect("the start of the tables");
     let (tables_there, after) = rest.split_once(END).expect("the end of the tables");
@@ -117,7 +117,8 @@ fn the_tables_are_those_of_the_keys() {
     if std::env::var_os("INSTA_UPDATE").is_some_and(|value| value == "always") {
         std::fs::write(&path, format!("{before}{START}{right}{END}{after}")).unwrap();
     } else {
-        let say = "docs/scenario.md is behind: INSTA_UPDATE=always cargo nextest run -p fedflip-scenario";
+        let say =
+            "docs/reference/scenario.md is behind: INSTA_UPDATE=always cargo nextest run -p fedflip-scenario";
         assert_eq!(tables_there, right, "{say}");
     }
 }

@@ -13,7 +13,7 @@ use crate::value::{Given, Value};
 pub enum Preset {
     /// The paper's: the plain unbiased sum, numbers as they are.
     Paper,
-    /// The server optimiser, averaging, encoding and variance that were best for the task (docs/RESULTS.md).
+    /// The server optimiser, averaging, encoding and variance that were best for the task (docs/results.md).
     #[default]
     Tuned,
 }

@@ -54,7 +54,7 @@ impl Scenario {
         let mut text = format!(
             "# A scenario of fedflip: defaults for {}, preset \"{}\". Every line but the task's name may be\n\
              # left out. A commented line shows a value that follows from others, or an example of a\n\
-             # key that is not set. More in docs/scenario.md.\n\n",
+             # key that is not set. More in docs/reference/scenario.md.\n\n",
             task.name(),
             preset.name()
         );

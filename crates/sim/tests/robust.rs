@@ -1,6 +1,6 @@
 //! What robust sums withstand: devices that send changed updates, in whole seeded runs.
 //!
-//! The table in `docs/scenario.md` is made here: `INSTA_UPDATE=always cargo nextest run -p fedflip-sim robust`.
+//! The table in `docs/reference/scenario.md` is made here: `INSTA_UPDATE=always cargo nextest run -p fedflip-sim robust`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -200,7 +200,7 @@ fn robust_sums_withstand_what_the_unbiased_one_does_not() {
         assert!(attacked[1] > attacked[0] + 0.15 && attacked[3] > attacked[0] + 0.15, "{table}");
     }
 
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/scenario.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = page.split_once(START).expect("the start of the table");
     let (there, after) = rest.split_once(END).expect("the end of the table");

@@ -26,7 +26,7 @@ fn profiles() -> PossibleValuesParser {
 /// Make a fleet from device types and print it as CSV.
 ///
 /// The paper names five device types and prints no times for them. The figures of every profile are estimates or
-/// inferences; docs/devices.md has their sources.
+/// inferences; docs/reference/device-types.md has their sources.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example: the paper's fleet for the CNN on MNIST, 20 devices of each of 5 types
@@ -39,7 +39,7 @@ pub(crate) struct FleetNewArgs {
     /// How many devices, in equal blocks of each type
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = count, allow_negative_numbers = true)]
     pub devices: u64,
-    /// Device types, compute times and links (sources: docs/devices.md)
+    /// Device types, compute times and links (sources: docs/reference/device-types.md)
     #[arg(long, value_name = "NAME", default_value = PROFILES[0].name, value_parser = profiles())]
     pub profile: String,
     /// What a device sends in a round, in Mbit; 21,840 parameters of 32 bit are 0.7

@@ -225,7 +225,7 @@ fn write_notes(output: &mut dyn Write, kept: bool, entries: &[Entry]) -> Result<
     let biased = entries.iter().filter(|entry| !entry.scheme.method().is_unbiased());
     let biased: Vec<String> = biased.map(|entry| entry.scheme.to_string()).collect();
     if !biased.is_empty() {
-        writeln!(output, "  the sums of {} are biased (docs/schemes.md)", biased.join(", "))?;
+        writeln!(output, "  the sums of {} are biased (docs/reference/schemes.md)", biased.join(", "))?;
     }
     Ok(())
 }

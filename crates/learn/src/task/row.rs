@@ -37,7 +37,7 @@ pub struct TaskRow {
     /// The scenario's defaults that differ between tasks: the paper's values, or measured ones where the paper
     /// has none.
     pub defaults: &'static [Setting],
-    /// What the preset `tuned` sets for this task, as docs/RESULTS.md measured it.
+    /// What the preset `tuned` sets for this task, as docs/results.md measured it.
     pub tuned: fn(&Params) -> &'static [Setting],
 }
 

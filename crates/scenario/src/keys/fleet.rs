@@ -33,7 +33,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "fleet",
         "types",
-        "the paper's five types, with the speeds of docs/devices.md",
+        "the paper's five types, with the speeds of docs/reference/device-types.md",
         |s| {
             let names =
                 |fleet: &GeneratedFleet| fleet.types.iter().map(|kind| Value::text(kind.slug)).collect();

@@ -1,7 +1,7 @@
 //! Every key of a scenario: what it is called, what it means, how it gets in and out.
 //!
 //! The commented file that `fedflip scenario new` prints, what is stored with a run, the checks of what is
-//! read, and the table in `docs/scenario.md` all come from here. Defaults are those of [`Scenario::new`].
+//! read, and the table in `docs/reference/scenario.md` all come from here. Defaults are those of [`Scenario::new`].
 
 //!
 //! # Layout

@@ -14,7 +14,7 @@ pub(super) static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     let mut keys = vec![key(
         "task",
         "name",
-        "one of the tasks of docs/scenario.md, or own for your own files",
+        "one of the tasks of docs/reference/scenario.md, or own for your own files",
         |s| Some(Value::text(s.task.name())),
         |s, v| task_of(v).map(|task| s.task = task),
     )];
