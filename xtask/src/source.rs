@@ -9,6 +9,8 @@ pub(crate) struct Source {
     /// The text with comments as blanks and the insides of strings as underscores; every other byte is where it was.
     pub(crate) code: String,
     pub(crate) strings: Vec<Literal>,
+    /// From the first slash to the end of the line or of the block.
+    pub(crate) comments: Vec<Range<usize>>,
     /// What `#[cfg(test)]` compiles for tests alone.
     tests: Vec<Range<usize>>,
 }
@@ -22,7 +24,8 @@ pub(crate) struct Literal {
 
 impl Source {
     pub(crate) fn read(text: &str) -> Self {
-        let mut source = Self { code: String::new(), strings: Vec::new(), tests: Vec::new() };
+        let mut source =
+            Self { code: String::new(), strings: Vec::new(), comments: Vec::new(), tests: Vec::new() };
         let mut at = 0;
         while at < text.len() {
             at += source.take(text, at);
@@ -36,6 +39,7 @@ impl Source {
         let rest = &text[at..];
         if let Some(length) = comment(rest) {
             self.fill(&rest[..length], ' ');
+            self.comments.push(at..at + length);
             return length;
         }
         // A name is taken whole, so that the `r` at its end does not open a raw string.

@@ -7,13 +7,18 @@ mod docs;
 mod edges;
 mod flags;
 mod functions;
+mod glossary;
+mod headings;
 mod manifest;
 mod names;
 mod printing;
+mod prose;
 mod ratchet;
 mod reach;
+mod sentences;
 mod size;
 pub(crate) mod tree;
+mod trivial_docs;
 mod vendor;
 mod whitespace;
 mod words;
@@ -61,13 +66,21 @@ const RULES: &[fn(&Tree) -> Vec<Problem>] = &[
     size::check,
     words::check,
     docs::check,
+    headings::check,
     whitespace::check,
     printing::check,
     vendor::check,
 ];
 
 /// Rules with a list of places that still break them.
-const RATCHETS: &[&Ratchet] = &[&size::RATCHET, &functions::RATCHET, &names::RATCHET];
+const RATCHETS: &[&Ratchet] = &[
+    &size::RATCHET,
+    &functions::RATCHET,
+    &names::RATCHET,
+    &glossary::RATCHET,
+    &trivial_docs::RATCHET,
+    &sentences::RATCHET,
+];
 
 /// The task with its arguments: `--shrink` tightens the lists first.
 pub(crate) fn task(repo: &Repo, args: &[String]) -> Result<(), TaskError> {
@@ -116,8 +129,8 @@ mod tests {
         let tree = Tree::of(&[
             ("ARCHITECTURE.md", "`crates/fleet`: the nouns.\n"),
             ("crates/fleet/Cargo.toml", "[package]\nname = \"fedflip-fleet\"\n"),
-            ("crates/fleet/src/lib.rs", "//! Nouns.\n//!\n//! # Layout\n\nmod unit;\n"),
-            ("crates/fleet/src/unit.rs", "//! Units.\n"),
+            ("crates/fleet/src/lib.rs", "//! The nouns of a fleet.\n//!\n//! # Layout\n\nmod unit;\n"),
+            ("crates/fleet/src/unit.rs", "//! Units with their conversions.\n"),
         ]);
         assert_eq!(problems(&tree), []);
     }
