@@ -64,7 +64,7 @@ fn tests(repo: &Repo) -> Result<Vec<String>, TaskError> {
     Ok(tests)
 }
 
-fn ensure_node(repo: &Repo) -> Result<(), TaskError> {
+pub(crate) fn ensure_node(repo: &Repo) -> Result<(), TaskError> {
     let there = || Cmd::words("npm --version").output(repo).and(Cmd::words("node --version").output(repo));
     if there().is_err() {
         tools::install_by_apt(repo, &["nodejs", "npm"])?;

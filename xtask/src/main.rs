@@ -17,6 +17,7 @@
 //! - [`deploy`]: the files in `deploy/`, as systemd and compose read them.
 //! - [`dist`]: static programs for devices and servers, and a run of them.
 //! - [`python`], [`wheel`]: the Python package under its tests, and as wheels; [`venv`]: virtual environments.
+//! - [`site`]: the documentation site.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
 //! - [`lab`]: experiments and measurements, passed on to the crate `fedflip-lab`.
 //! - [`lines`], [`source`]: production lines by crate, and just enough of Rust's grammar for that and for tidy.
@@ -43,6 +44,7 @@ mod python;
 mod readers;
 mod repo;
 mod shell;
+mod site;
 mod source;
 mod tidy;
 mod tools;
@@ -81,8 +83,20 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
     if lab::TASKS.contains(&task) {
         return lab::run(&repo, task, rest);
     }
-    if !["test", "tidy", "fuzz", "faults", "golden", "lines", "dist", "python", "bench-python", "wheel"]
-        .contains(&task)
+    if ![
+        "test",
+        "tidy",
+        "fuzz",
+        "faults",
+        "golden",
+        "lines",
+        "dist",
+        "python",
+        "bench-python",
+        "wheel",
+        "site",
+    ]
+    .contains(&task)
         && !rest.is_empty()
     {
         return Err(TaskError::Usage(format!(
@@ -104,6 +118,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         "bench-python" => python::bench(&repo, rest),
         "flower-versions" => python::flower_versions(&repo),
         "wheel" => wheel::run(&repo, rest),
+        "site" => site::run(&repo, rest),
         "install" => tools::ensure_all(&repo),
         "help" | "--help" | "-h" => {
             print!("{}", help());
@@ -143,6 +158,9 @@ fn help() -> String {
                   bare loop, a plan for a million devices; or Flower's engine, or a cluster beside threads; --check fails
                   below the promised speed
   wheel [ARCH...] wheels in target/wheels for x86_64 and aarch64, checked, against glibc 2.17
+  site [--serve] [--draft]
+                  the documentation site in target/site; --serve shows it and each change of a page in a browser; with
+                  --draft, warnings do not fail, and pages may be missing
   install         only fetch the tools that the others need
   help            this text
 
