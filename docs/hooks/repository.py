@@ -30,7 +30,9 @@ COPIES = "repository"
 
 FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 #: A link or a picture, whose text may hold code, a picture or one more pair of brackets.
-LINK = re.compile(r"(!?)\[((?:`[^`]*`|!\[[^\]]*\]\([^)]*\)|\[[^\]]*\]|[^\]`\[])*)\]\(([^)\s]+)(\s+\"[^\"]*\"|)\)")
+LINK = re.compile(
+    r"(!?)\[((?:`[^`]*`|!\[[^\]]*\]\([^)]*\)|\[[^\]]*\]|[^\]`\[])*)\]\(([^)\s]+)(\s+\"[^\"]*\"|)\)"
+)
 CODE_SPAN = re.compile(r"(`+)(?:.*?)\1", re.DOTALL)
 
 

@@ -22,6 +22,8 @@ use extra::{EARLIER_FLOWERS, Extra};
 
 const REQUIREMENTS: &str = "python/tests/requirements.txt";
 const TESTS: &str = "python/tests";
+/// What is in Python: the package, the runner of pages, and what MkDocs does beside its plugins.
+const SOURCES: [&str; 3] = ["python", "tests/site", "docs/hooks"];
 const SMOKE: &str = "python/tests/smoke.py";
 /// Programs that people read and run; checked as strictly as the package.
 const EXAMPLES: &str = "python/examples";
@@ -67,9 +69,9 @@ fn parse(args: &[String]) -> Asked {
 pub(crate) fn step(repo: &Repo) -> Result<(), TaskError> {
     let tools = tools_for(repo, &oldest(repo)?)?;
     let ruff = || Cmd::new(tools.program("ruff"));
-    ruff().args(["check", "--quiet", "python"]).run(repo)?;
-    ruff().args(["format", "--quiet", "--check", "python"]).run(repo).inspect_err(|_| {
-        println!("   {} format python", tools.program("ruff"));
+    ruff().args(["check", "--quiet"]).args(SOURCES).run(repo)?;
+    ruff().args(["format", "--quiet", "--check"]).args(SOURCES).run(repo).inspect_err(|_| {
+        println!("   {} format {}", tools.program("ruff"), SOURCES.join(" "));
     })?;
     let tests = Tests::beside(repo, Beside::Nothing)?;
     tests.types(repo)?;
