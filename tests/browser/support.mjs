@@ -1,7 +1,8 @@
 // What browser tests share: the binary, the browser, and a page that is watched for what it must not do.
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -121,4 +122,17 @@ function start(all, cwd, ready) {
 // Waits until a question about the page has a truthy answer.
 export async function until(page, question, argument) {
   await page.waitForFunction(question, argument, { timeout: 15_000, polling: 50 });
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const GUIDELINES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+// What keeps people from using the page, by axe-core: a line for each rule and element.
+export async function barriers(page) {
+  // Not as a script tag: the dashboard allows no inline script.
+  await page.evaluate(AXE);
+  const found = await page.evaluate((tags) => axe.run({ runOnly: { type: "tag", values: tags } }), GUIDELINES);
+  return found.violations.flatMap((rule) =>
+    rule.nodes.map((node) => `${rule.id}: ${rule.help}: ${node.target.join(" ")}: ${node.any.map((check) => check.message).join("; ")}`),
+  );
 }

@@ -1,6 +1,6 @@
 //! The step `browser`: what people see, in a real browser.
 //!
-//! The tests are node's, in `tests/browser`; they need node, one package of npm's and a Chromium. What is
+//! The tests are node's, in `tests/browser`; they need node, two packages of npm's and a Chromium. What is
 //! missing is installed where this runs as root on a Debian, else asked for.
 
 use std::fs;
@@ -12,8 +12,8 @@ use crate::shell::Cmd;
 use crate::tools;
 
 const FOLDER: &str = "tests/browser";
-/// What drives the browser.
-const PACKAGE: &str = "playwright-core";
+/// What drives the browser, and what checks that everybody can use a page.
+const PACKAGES: &[&str] = &["playwright-core", "axe-core"];
 /// The environment variable that names a Chromium of one's own.
 const CHROMIUM: &str = "CHROMIUM";
 /// What Chromium is called, by Debian and by others.
@@ -23,18 +23,21 @@ const NAMES: &[&str] = &["chromium", "chromium-browser", "google-chrome", "chrom
 pub(crate) fn ensure(repo: &Repo) -> Result<String, TaskError> {
     ensure_node(repo)?;
     let browser = ensure_chromium(repo)?;
-    if !has_package(repo) {
+    if !has_packages(repo) {
         Cmd::words("npm install --silent --no-audit --no-fund --prefix").arg(FOLDER).run(repo)?;
     }
     Ok(browser)
 }
 
-/// Whether the one package is there in the pinned version: then nothing is asked of any server.
-fn has_package(repo: &Repo) -> bool {
+/// Whether the packages are there in the pinned versions: then nothing is asked of any server.
+fn has_packages(repo: &Repo) -> bool {
     let read = |path: &str| repo.read(&format!("{FOLDER}/{path}")).unwrap_or_default();
-    let pinned = value_of(&read("package.json"), PACKAGE).map(str::to_owned);
-    let installed = read(&format!("node_modules/{PACKAGE}/package.json"));
-    pinned.is_some() && value_of(&installed, "version") == pinned.as_deref()
+    let manifest = read("package.json");
+    PACKAGES.iter().all(|package| {
+        let pinned = value_of(&manifest, package);
+        let installed = read(&format!("node_modules/{package}/package.json"));
+        pinned.is_some() && value_of(&installed, "version") == pinned
+    })
 }
 
 /// The text behind a key of a manifest.

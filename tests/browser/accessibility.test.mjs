@@ -1,0 +1,57 @@
+// Everybody can use the report and the dashboard: axe-core finds nothing in either, whatever the colours and the width.
+
+import assert from "node:assert/strict";
+import path from "node:path";
+import { after, before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
+
+import { barriers, fedflip, folder, launchBrowser, scenario, startDashboard, until, watchedPage } from "./support.mjs";
+
+const LOOKS = {
+  "in light colours": { colorScheme: "light" },
+  "in dark colours": { colorScheme: "dark" },
+  "on a phone": { viewport: { width: 390, height: 844 } },
+  "without motion": { reducedMotion: "reduce" },
+};
+
+let browser, report, dashboard;
+
+before(async () => {
+  const cwd = folder();
+  await scenario(cwd);
+  const short = ["--quiet", "--set", "fleet.devices=20", "--set", "pilot.loss=1.5", "--set", "stop.target_accuracy=0.5"];
+  await fedflip(["compare", "s.toml", ...short, "--seeds", "2", "--schemes", "exact,auto,full", "--out", "runs"], cwd);
+  await fedflip(["report", "runs", "--out", "report.html"], cwd);
+  report = pathToFileURL(path.join(cwd, "report.html")).href;
+  const long = ["run", "s.toml", "--scheme", "fixed=0.1", "--set", "stop.target_accuracy=0.999", "--set", "stop.rounds_max=10000000"];
+  [browser, dashboard] = await Promise.all([launchBrowser(), startDashboard(long, cwd)]);
+});
+
+after(async () => {
+  await browser?.close();
+  await dashboard?.stop();
+});
+
+for (const [look, options] of Object.entries(LOOKS)) {
+  describe(look, () => {
+    test("the report has no barriers", async () => {
+      const { page, close } = await watchedPage(browser, report, options);
+      assert.deepEqual(await barriers(page), []);
+      await close();
+    });
+
+    test("the dashboard has no barriers", async () => {
+      const { page, close } = await watchedPage(browser, dashboard.url, options);
+      await until(page, () => Number(document.querySelector("[data-metric=accuracy]")?.dataset.points) > 3);
+      assert.deepEqual(await barriers(page), []);
+      await close();
+    });
+  });
+}
+
+test("the check finds a barrier", async () => {
+  const { page, close } = await watchedPage(browser, report);
+  await page.evaluate(() => document.body.append(Object.assign(new Image(), { src: "data:," })));
+  assert.match((await barriers(page)).join("\n"), /image-alt/);
+  await close();
+});
