@@ -153,7 +153,7 @@ impl<'a> Client<'a> {
     fn new(network: &'a Network<f32>) -> Self {
         let mut buffers = network.buffers(BATCH);
         // Whole numbers below the number of symbols are a text, and an image as good as any.
-        buffers.input().iter_mut().zip(0_u16..).for_each(|(x, n)| *x = f32::from(n % 7));
+        buffers.input().iter_mut().zip((0_u16..7).cycle()).for_each(|(x, n)| *x = f32::from(n));
         let params = (0..network.params_len()).map(|n| ((n * 37 % 101) as f32 - 50.0) * 1e-3).collect();
         Self { network, params, buffers, labels: (0..BATCH).map(|n| (n % 10) as f32).collect() }
     }
