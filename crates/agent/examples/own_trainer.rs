@@ -1,7 +1,7 @@
 //! A model of your own on a device: a straight line y = w·x + b, fitted to points that never leave the device.
 //!
 //! The server's scenario names the task external, a file with the first `w` and `b`, and the learning rate:
-//! docs/tutorials/own-model.md has it whole.
+//! docs/reference/own-model.md has it whole.
 //!
 //! ```text
 //! cargo run -p fedflip-agent --example own_trainer -- 127.0.0.1:7700 phone-01 points.csv
