@@ -52,3 +52,9 @@ def test_names_exist(page: Page) -> None:
         elif name in MODULES and of_module not in ("", *getattr(ff, name).__all__):
             missing.append(f"ff.{name}.{of_module}")
     assert not missing, missing
+
+
+def test_the_reference_has_every_name() -> None:
+    pages = "".join(page.text for page in PAGES if page.name.startswith("docs/reference/python-api/"))
+    described = re.findall(r"^::: fedflip\.(\w+)$", pages, flags=re.MULTILINE)
+    assert sorted([*described, "__version__"]) == sorted([*ff.__all__, "flower"])
