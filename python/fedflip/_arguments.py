@@ -189,7 +189,7 @@ def _no_unicode(where: str, value: Any) -> InputError:
 
 
 def flag(where: str, value: Any) -> bool:
-    """True or False."""
+    """Checks an argument that is True or False."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     raise wrong(where, value, "True or False")

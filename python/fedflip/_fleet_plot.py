@@ -1,4 +1,4 @@
-"""Pictures of fleets."""
+"""Draws the devices of a fleet."""
 
 from __future__ import annotations
 

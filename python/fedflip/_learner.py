@@ -81,7 +81,7 @@ class FlatLearner:
 
     @property
     def learner(self) -> Any:
-        """The learner itself."""
+        """The learner that the caller passed."""
         return self._learner
 
     @property

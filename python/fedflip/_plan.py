@@ -172,7 +172,7 @@ class Plan:
 
     @property
     def sampling_variance(self) -> float:
-        """C(q) = Σ a²/q."""
+        """The sampling variance C(q) = Σ a²/q of a round."""
         return self._native.sampling_variance
 
     @property

@@ -245,7 +245,7 @@ def open(folder: str | os.PathLike[str] = "certs") -> Authority:
 
 
 def _now() -> int:
-    """Seconds since 1970."""
+    """The present time in seconds since 1970."""
     return int(time.time())
 
 

@@ -68,7 +68,7 @@ pub(crate) fn run(repo: &Repo, args: &[String]) -> Result<(), TaskError> {
 }
 
 impl Program {
-    /// `target/dist/fedflip-join-aarch64`.
+    /// The path of the program, such as `target/dist/fedflip-join-aarch64`.
     fn path(&self, repo: &Repo) -> PathBuf {
         repo.target().join("dist").join(format!("{}-{}", self.name, self.target.arch))
     }

@@ -10,7 +10,7 @@ use crate::shell::Cmd;
 struct Suite {
     package: &'static str,
     test: &'static str,
-    /// Runs by hand.
+    /// The number of runs when a person starts the task.
     full: u64,
     /// Runs of `cargo xtask test`, for half a minute.
     short: u64,

@@ -35,7 +35,7 @@ const SECS: u32 = 60;
 const STEP_SECS: u32 = 4;
 /// And for that step: a few seconds of running do not pay for optimising.
 const STEP_OPT_LEVEL: &str = "0";
-/// Otherwise.
+/// The optimisation level for fuzzing by hand.
 const OPT_LEVEL: &str = "1";
 
 /// What a person asked for.

@@ -17,7 +17,7 @@ struct Suite {
     /// Holds `generate.py`, `requirements.txt` and the values.
     folder: &'static str,
     package: &'static str,
-    /// Its virtual environment.
+    /// The virtual environment of the generator.
     tool: &'static str,
     /// May name a Python that has the requirements already: PyTorch is gigabytes to install.
     python_variable: Option<&'static str>,

@@ -63,7 +63,7 @@ fn limit(count: u64) -> u64 {
     with_margin.next_multiple_of(digit)
 }
 
-/// 1234567 as `1_234_567`.
+/// Writes 1234567 as `1_234_567`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -37,7 +37,7 @@ const TIMEOUT: &str = "--timeout=300";
 struct Asked {
     beside: Beside,
     slow: bool,
-    /// For pytest.
+    /// The arguments that are passed on to pytest.
     words: Vec<String>,
 }
 

@@ -42,7 +42,7 @@ impl Repo {
         self.root.join(chosen.unwrap_or_else(|| ".tools".into()))
     }
 
-    /// Where cargo builds.
+    /// The folder in which cargo builds.
     pub(crate) fn target(&self) -> PathBuf {
         let chosen = env::var_os("CARGO_TARGET_DIR").filter(|folder| !folder.is_empty());
         self.root.join(chosen.unwrap_or_else(|| "target".into()))

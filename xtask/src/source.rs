@@ -76,7 +76,7 @@ impl Source {
         self.tests.iter().any(|test| test.contains(&at))
     }
 
-    /// From 1.
+    /// The line of an offset, counted from 1.
     pub(crate) fn line_of(&self, at: usize) -> usize {
         1 + self.code[..at].matches('\n').count()
     }

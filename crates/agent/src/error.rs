@@ -13,7 +13,7 @@ pub enum JoinError {
     Seconds {
         /// The name of the setting, such as `compute_secs`.
         setting: &'static str,
-        /// The refused number.
+        /// The number that was refused.
         value: f64,
     },
     /// There is no default folder for data sets.

@@ -56,7 +56,7 @@ pub struct Earlier {
     /// Such as `3/24 exact-seed1`.
     pub title: String,
     pub label: String,
-    /// By metric.
+    /// The curve of each metric.
     pub curves: BTreeMap<String, Points>,
 }
 

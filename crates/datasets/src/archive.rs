@@ -53,7 +53,7 @@ pub fn unpack_tar(archive: &Path, folder: &Path, wanted: &dyn Fn(&str) -> bool) 
     Ok(())
 }
 
-/// Of a zip.
+/// Unpacks the wanted files of a zip archive.
 pub fn unpack_zip(archive: &Path, folder: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<(), DataError> {
     let wrong = |error: zip::result::ZipError| damaged(archive, error);
     let file = File::open(archive).map_err(DataError::io(archive, "open it"))?;

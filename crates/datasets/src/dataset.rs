@@ -21,9 +21,9 @@ pub const WINDOW: usize = 80;
 /// Which part of a data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
-    /// For training.
+    /// The samples that models are trained on.
     Train,
-    /// For testing.
+    /// The samples that models are tested on.
     Test,
 }
 
@@ -59,7 +59,7 @@ enum Content {
 pub struct Channel {
     /// Mean over all training images.
     pub mean: f32,
-    /// Standard deviation.
+    /// The standard deviation of the values.
     pub std: f32,
 }
 

@@ -11,7 +11,7 @@ use super::error::DataError;
 pub enum Part {
     /// Square images, in three dimensions.
     Images,
-    /// Labels, in one.
+    /// One file with all labels.
     Labels,
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Download<'a> {
     pub runner: Runner<'a>,
     /// What is kept until the set has landed.
     pub kept: &'a Path,
-    /// What is not.
+    /// The folder for files that are not complete yet.
     pub scratch: &'a Path,
 }
 

@@ -14,13 +14,13 @@ pub enum DataError {
     /// Not the name of a data set.
     #[error("there is no data set {given:?}")]
     UnknownName {
-        /// As given.
+        /// The name as the user wrote it.
         given: String,
     },
     /// The set is not in the data folder.
     #[error("{folder}: the data set {name} is not there")]
     Absent {
-        /// The set.
+        /// The name of the data set.
         name: &'static str,
         /// Where it was looked for.
         folder: String,
@@ -28,7 +28,7 @@ pub enum DataError {
     /// A file that should be there is not.
     #[error("{folder}: no file {file} (nor packed, nor in an archive that holds it)")]
     Missing {
-        /// The file's name.
+        /// The name of the file.
         file: String,
         /// Where it was looked for.
         folder: String,
@@ -36,7 +36,7 @@ pub enum DataError {
     /// A file is shorter or longer than it must be.
     #[error("{file}: {} {expected} bytes expected, {found} found", length_word(*.expected, *.found))]
     Length {
-        /// The file.
+        /// The name of the file.
         file: String,
         /// How long it must be.
         expected: u64,
@@ -46,9 +46,9 @@ pub enum DataError {
     /// The bytes are not those of the published file.
     #[error("{file}: wrong content: the MD5 sum is {found}, not {expected}")]
     Checksum {
-        /// The file.
+        /// The name of the file.
         file: String,
-        /// The published sum.
+        /// The published MD5 sum.
         expected: String,
         /// The sum of what is there.
         found: String,
@@ -56,7 +56,7 @@ pub enum DataError {
     /// A file that belongs to another name.
     #[error("{file}: this is {is} under another name")]
     Swapped {
-        /// The file.
+        /// The name of the file.
         file: String,
         /// What it really is.
         is: String,
@@ -64,17 +64,17 @@ pub enum DataError {
     /// The bytes are not of this format.
     #[error("{file}: {problem}")]
     Malformed {
-        /// The file.
+        /// The name of the file.
         file: String,
-        /// What is wrong.
+        /// The problem as the end of a sentence.
         problem: String,
     },
-    /// The system refused.
+    /// The operating system refused an operation.
     #[error("{file}: cannot {action}: {source}")]
     Io {
         /// The file or folder.
         file: String,
-        /// What was tried.
+        /// The operation that failed, as a verb.
         action: &'static str,
         /// What the system says.
         source: std::io::Error,
@@ -82,13 +82,13 @@ pub enum DataError {
     /// A program that downloads or unpacks is not there.
     #[error("{program} is not installed")]
     NoProgram {
-        /// Its name.
+        /// The name of the program.
         program: &'static str,
     },
     /// A program that downloads or unpacks did not do it.
     #[error("`{command}` {problem}")]
     Client {
-        /// What was run.
+        /// The command line that failed.
         command: String,
         /// How it ended, with the last it said.
         problem: String,
@@ -98,13 +98,13 @@ pub enum DataError {
     /// No address is known for this set.
     #[error("{name}: its authors publish no files to download")]
     NoAddress {
-        /// The set.
+        /// The name of the data set.
         name: &'static str,
     },
-    /// Everything was tried.
+    /// None of the sources has the data set.
     #[error("{name}: no source has it{}", .tried.iter().map(|line| format!("\n  {line}")).collect::<String>())]
     NoSource {
-        /// The set.
+        /// The name of the data set.
         name: &'static str,
         /// Each source in the order tried, and why it failed.
         tried: Vec<String>,

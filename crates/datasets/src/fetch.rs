@@ -31,7 +31,7 @@ pub enum Source {
     Address(Option<String>),
 }
 
-/// What [`get`] did.
+/// The outcome of [`get`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It was there, and is whole.

@@ -10,7 +10,7 @@ use super::error::DataError;
 /// The content of an IDX file of bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Idx<'a> {
-    /// Sizes, outermost first.
+    /// The size of each dimension, outermost first.
     pub dims: Vec<usize>,
     /// As many bytes as the sizes multiply to.
     pub data: &'a [u8],

@@ -32,7 +32,7 @@ pub fn load(set: &SetSpec, data_dir: &Path) -> Result<Dataset, DataError> {
 /// The stored files of a set, for the function that reads them.
 #[derive(Debug)]
 pub struct Stored<'a> {
-    /// Whose files.
+    /// The data set that the files belong to.
     pub set: &'a SetSpec,
     folder: PathBuf,
 }

@@ -21,7 +21,7 @@ const NAME_CHARS_MAX: usize = 40;
 pub struct Role {
     /// In capitals, without the full stop.
     pub name: String,
-    /// All it says.
+    /// All lines of the role, joined.
     pub text: String,
 }
 

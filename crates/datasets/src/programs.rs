@@ -45,7 +45,7 @@ pub(super) struct Job<'a> {
     pub args: &'a [&'a str],
     /// What it is asked for, in a word that a refusal can repeat.
     pub about: &'a str,
-    /// Where it runs.
+    /// The folder in which the program runs.
     pub folder: &'a Path,
     /// Variables that it gets.
     pub variables: &'a [(&'a str, &'a Path)],

@@ -7,7 +7,7 @@ pub enum Progress<'a> {
     Step(&'a str),
     /// How far a download is. Told several times a second.
     Download {
-        /// The file.
+        /// The name of the file.
         file: &'a str,
         /// How much of it is here.
         bytes: u64,
@@ -16,7 +16,7 @@ pub enum Progress<'a> {
     },
 }
 
-/// Who listens.
+/// The function that receives progress.
 pub type Listener<'a> = &'a mut dyn FnMut(Progress<'_>);
 
 impl Progress<'_> {

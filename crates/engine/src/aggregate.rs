@@ -60,7 +60,7 @@ pub struct Aggregator {
 }
 
 impl Aggregator {
-    /// Begins a round.
+    /// Begins a round for a model of this size.
     pub fn begin(&mut self, parameters: usize, rule: Rule) {
         self.rule = rule;
         self.step.resize(parameters, 0.0);

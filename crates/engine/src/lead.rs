@@ -25,7 +25,7 @@ impl Lead {
         Self { download_secs, asked_secs }
     }
 
-    /// Both together.
+    /// The seconds of the question and the answers together.
     pub fn secs(&self) -> f64 {
         self.download_secs + self.asked_secs
     }

@@ -38,9 +38,9 @@ pub enum Rule {
     None,
     /// m ← μ m + g; x + s m.
     Momentum {
-        /// s.
+        /// The step size s, without a unit.
         step: f64,
-        /// μ.
+        /// The momentum coefficient μ.
         momentum: f64,
     },
     /// v ← ν v + (1 − ν) g².
@@ -52,24 +52,24 @@ pub enum Rule {
 /// m ← μ m + (1 − μ) g; v by the rule; x + s (m/(1 − μʳ)) / (√(v/(1 − νʳ)) + ε) in round r.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Adaptive {
-    /// s.
+    /// The step size s, without a unit.
     pub step: f64,
-    /// μ.
+    /// The momentum coefficient μ.
     pub momentum: f64,
-    /// ν.
+    /// The decay ν of the second moment.
     pub second_moment: f64,
-    /// ε.
+    /// ε, which keeps a step finite where v is 0.
     pub epsilon: f64,
 }
 
 /// What the server remembers between rounds besides the model: what its optimiser needs and nothing else.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
-    /// m.
+    /// The first moment m of the sums.
     first: Vec<f32>,
-    /// v.
+    /// The second moment v of the sums.
     second: Vec<f32>,
-    /// x̄.
+    /// The averaged model x̄, if models are averaged.
     average: Option<Arc<ModelVector>>,
 }
 
@@ -244,15 +244,15 @@ impl Rule {
 
 /// The settings of a round, as the numbers they are multiplied with.
 struct Scalars {
-    /// s/(1 − μʳ).
+    /// s/(1 − μʳ): the step size with the bias correction of the first moment.
     scale: f32,
     momentum: f32,
-    /// 1 − μ.
+    /// 1 − μ: the weight of a new sum in the first moment.
     fresh: f32,
     second_moment: f32,
-    /// 1 − ν.
+    /// 1 − ν: the weight of a new square in the second moment.
     spread: f32,
-    /// 1/(1 − νʳ).
+    /// 1/(1 − νʳ): the bias correction of the second moment after r rounds.
     correction: f32,
     epsilon: f32,
 }

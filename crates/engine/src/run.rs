@@ -20,7 +20,7 @@ const GIB: f64 = (1_u64 << 30) as f64;
 /// The settings of a run. Together with those of the world they decide its rounds.
 #[derive(Clone, Debug)]
 pub struct Engine<'a> {
-    /// The devices.
+    /// The fleet that the plan is for.
     pub fleet: &'a Fleet,
     /// q and a/q of every round, and the rounds that are evaluated.
     pub schedule: &'a Schedule,
@@ -45,9 +45,9 @@ pub struct Engine<'a> {
 /// What the sink of a run wants next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// The next round.
+    /// Run the next round.
     GoOn,
-    /// To interrupt the run. It can be resumed.
+    /// Interrupt the run. It can be resumed.
     Stop,
 }
 

@@ -11,7 +11,7 @@ use crate::state::State;
 pub struct Stop {
     /// The value of a metric to reach.
     pub target: Option<Target>,
-    /// The most rounds.
+    /// The cap on the number of rounds.
     pub rounds_max: u64,
     /// The most time in seconds.
     pub secs_max: Option<f64>,

@@ -199,14 +199,14 @@ pub enum Event {
     Lost {
         /// The position in the fleet.
         device: usize,
-        /// Such as `vanished`.
+        /// The reason as one word, such as `vanished`.
         reason: &'static str,
     },
     /// A device could not train.
     Failed {
         /// The position in the fleet.
         device: usize,
-        /// The reason.
+        /// The failure that the learner reported.
         error: LearnError,
     },
     /// The deadline has passed: devices that have not reported are lost.

@@ -27,7 +27,7 @@ pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// Waits for Ctrl-C.
+/// Waits until Ctrl-C was pressed.
 #[expect(clippy::disallowed_methods, reason = "there is nothing else to do")]
 pub(crate) fn wait() {
     while !interrupted() {

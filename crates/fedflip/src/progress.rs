@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use fedflip_fleet::printable::printable_lines;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Set by `--quiet`.
+/// Whether `--quiet` suppresses progress.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// `--quiet`: from now on nothing is said on the way.

@@ -11,14 +11,14 @@ use crate::link::Band;
 pub struct Share {
     /// Position in the fleet.
     pub device: usize,
-    /// f_n.
+    /// The allocated bandwidth f_n in Mbit/s.
     pub mbps: f64,
-    /// τ_n.
+    /// The compute time τ_n in seconds.
     pub compute_secs: f64,
     /// The upload begins no earlier than this, counted from the start of the round, because others use the bandwidth
     /// until then. 0 unless a deadline makes devices take turns.
     pub upload_from_secs: f64,
-    /// t_n/f_n.
+    /// The upload time t_n/f_n in seconds.
     pub upload_secs: f64,
 }
 

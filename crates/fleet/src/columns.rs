@@ -28,19 +28,19 @@ pub struct Columns<'a> {
 /// The same quantities in vectors, which become the columns of the fleet without a copy.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OwnedColumns {
-    /// As in [`Columns`].
+    /// The names of the devices, as in [`Columns`].
     pub names: Option<Names>,
-    /// τ_n.
+    /// The compute time τ_n of each device, in seconds.
     pub compute_secs: Vec<f64>,
-    /// t_n.
+    /// The time t_n that each upload takes at 1 Mbit/s, in seconds.
     pub comm_secs: Vec<f64>,
     /// |D_n|.
     pub samples: Vec<f64>,
-    /// As in [`Columns`].
+    /// The availability of each device, as in [`Columns`].
     pub availability: Option<Vec<f64>>,
-    /// As in [`Columns`].
+    /// The limit of each link in Mbit/s, as in [`Columns`].
     pub link_mbps: Option<Vec<f64>>,
-    /// As in [`Columns`].
+    /// The signal-to-noise ratio of each link in dB, as in [`Columns`].
     pub snr_db: Option<Vec<f64>>,
 }
 

@@ -18,13 +18,13 @@ pub enum FleetError {
     BadName {
         /// The text that was given as a name.
         name: String,
-        /// The device's position.
+        /// The position of the device in the fleet.
         position: usize,
     },
     /// A name that two devices have.
     #[error("the device name {} occurs at positions {first} and {second}", quoted(.name))]
     RepeatedName {
-        /// The name.
+        /// The name that occurs twice.
         name: String,
         /// The position of the first device.
         first: usize,
@@ -42,11 +42,11 @@ pub enum FleetError {
     /// A number in a column that is outside the range of its quantity.
     #[error("{column}, row {row}: {} is out of range", plain(*.value))]
     Column {
-        /// The column's name.
+        /// The name of the column.
         column: &'static str,
         /// The position of the device, from 0.
         row: usize,
-        /// The number.
+        /// The number that is out of range.
         value: f64,
         /// The range, in words.
         wanted: &'static str,
@@ -54,9 +54,9 @@ pub enum FleetError {
     /// A column that is longer or shorter than the others.
     #[error("{column} has {len} entries, and samples has {samples}")]
     ColumnLength {
-        /// The column's name.
+        /// The name of the column.
         column: &'static str,
-        /// Its length.
+        /// The number of its entries.
         len: usize,
         /// The length of the column `samples`.
         samples: usize,
@@ -86,7 +86,7 @@ pub enum FleetError {
     /// Settings from which no fleet can be made.
     #[error("{what}: {problem}")]
     Recipe {
-        /// The setting.
+        /// The name of the setting.
         what: &'static str,
         /// What is wrong with it.
         problem: String,
@@ -96,11 +96,11 @@ pub enum FleetError {
     /// A file that is not a fleet.
     #[error("{file}{}: {problem}", .line.map_or(String::new(), |line| format!(", line {line}")))]
     File {
-        /// Its name.
+        /// The name of the file.
         file: String,
         /// The line, if the problem is in one line.
         line: Option<u64>,
-        /// The problem.
+        /// The problem as the end of a sentence.
         problem: String,
         /// What would be right.
         hint: String,
@@ -108,11 +108,11 @@ pub enum FleetError {
     /// A line of a fleet file.
     #[error("{file}, line {line}, column {column}: {} {problem}", quoted(.value))]
     Cell {
-        /// The file's name.
+        /// The name of the file.
         file: String,
         /// The line, from 1.
         line: u64,
-        /// The column's name.
+        /// The name of the column.
         column: String,
         /// The text in the cell.
         value: String,

@@ -33,14 +33,14 @@ impl Job {
 /// microsecond, the difference of two rounded sums would have lost it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Finish {
-    /// max τ.
+    /// max τ: the longest compute time of the cohort, in seconds.
     pub slowest_compute_secs: f64,
-    /// T̂ − max τ.
+    /// T̂ − max τ: the seconds of the round after the last device has computed.
     pub tail_secs: f64,
 }
 
 impl Finish {
-    /// T̂.
+    /// T̂: the length of the round in seconds.
     pub fn round_secs(self) -> f64 {
         self.slowest_compute_secs + self.tail_secs
     }

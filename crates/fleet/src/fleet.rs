@@ -70,7 +70,7 @@ impl Fleet {
         FleetBuilder::default()
     }
 
-    /// N.
+    /// The number of devices N.
     pub fn len(&self) -> usize {
         self.names.len()
     }

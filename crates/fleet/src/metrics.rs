@@ -24,7 +24,7 @@ pub enum Direction {
 pub enum Display {
     /// A share between 0 and 1, shown in percent.
     Share,
-    /// Any number.
+    /// A value without bounds, such as a loss.
     Number,
 }
 

@@ -20,7 +20,7 @@ impl ModelVector {
         Self(parameters)
     }
 
-    /// The parameters.
+    /// The parameters in the order of the network.
     pub fn as_slice(&self) -> &[f32] {
         &self.0
     }

@@ -8,7 +8,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Appends a name.
+    /// Appends a name to the list.
     pub fn push(&mut self, name: &str) {
         self.text.push_str(name);
         self.ends.push(self.text.len());

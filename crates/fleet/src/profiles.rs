@@ -14,7 +14,7 @@ use crate::units::{Gflop, Mbit, Secs};
 /// A named kind of fleet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Profile {
-    /// What people type.
+    /// The name on the command line.
     pub name: &'static str,
     /// One sentence for people.
     pub about: &'static str,

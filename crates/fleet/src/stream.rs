@@ -25,7 +25,7 @@ pub enum Purpose {
     Batches = 6,
     /// The split of a data set over devices.
     Partition = 7,
-    /// Synthetic data.
+    /// The samples of the synthetic task.
     SyntheticData = 8,
     /// The quality of a device's link in a round.
     Fading = 9,
@@ -41,7 +41,7 @@ pub enum Purpose {
     ModelRounding = 14,
     /// The signal of each device of a generated fleet.
     FleetLinks = 15,
-    /// Numbers for tests.
+    /// Random numbers for tests only.
     Test = 1000,
 }
 

@@ -39,7 +39,7 @@ macro_rules! quantity {
                 }
             }
 
-            /// The bare number.
+            /// The number without its unit.
             #[inline]
             pub const fn get(self) -> f64 {
                 self.0
@@ -101,7 +101,7 @@ quantity!(
 );
 
 impl Probability {
-    /// Certainty.
+    /// The probability of a certain event.
     pub const ONE: Self = Self(1.0);
     /// The paper's choice for fixed sampling.
     pub const ONE_FIFTH: Self = Self(0.2);
@@ -122,7 +122,7 @@ impl Mbit {
 }
 
 impl Gflop {
-    /// Nothing to compute.
+    /// The work of a device without anything to compute.
     pub const ZERO: Self = Self(0.0);
 
     /// How long this takes to compute at `speed`.

@@ -12,7 +12,7 @@ use crate::process;
 /// Between two polls of a running program.
 pub(crate) const POLL: Duration = Duration::from_millis(20);
 
-/// A running program.
+/// A program that runs in the background and is stopped when this value is dropped.
 pub(crate) struct Background {
     shown: String,
     child: Child,

@@ -133,7 +133,7 @@ impl Figures {
     }
 }
 
-/// What must hold.
+/// Checks the claims of the measurement.
 fn judge(adaptive: &Figures, equal: &Figures) -> Result<(), LabError> {
     let broken = |text: String| Err(LabError::Broken(text));
     for (name, figures) in [("adaptive", adaptive), ("equal", equal)] {

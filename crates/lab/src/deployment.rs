@@ -60,7 +60,7 @@ pub(crate) struct Round {
     /// … from there to the last …
     #[serde(default)]
     pub(crate) upload_secs: Vec<f64>,
-    /// … at this rate.
+    /// … at this rate in Mbit/s.
     pub(crate) mbps: Vec<f64>,
     #[serde(default)]
     lost: Vec<IgnoredAny>,

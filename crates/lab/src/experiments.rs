@@ -26,7 +26,7 @@ use crate::{files, process};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// List the experiments.
+    /// List the names of all experiments.
     #[arg(long, required_unless_present = "names", conflicts_with_all = ["names", "quick", "as_is"])]
     list: bool,
     /// Run an experiment, or `all`; may be given several times.

@@ -15,7 +15,7 @@ pub enum LearnError {
         iteration: usize,
         /// The quantity that is NaN or infinite.
         what: &'static str,
-        /// Its value.
+        /// The value that is not finite.
         value: f64,
     },
     /// An evaluation gave NaN or infinity.
@@ -23,13 +23,13 @@ pub enum LearnError {
     NotFinite {
         /// The quantity that is NaN or infinite.
         what: Cow<'static, str>,
-        /// Its value.
+        /// The value that is not finite.
         value: f64,
     },
     /// Parameters of another model.
     #[error("a model of {have} parameters was given where one of {want} belongs")]
     WrongLength {
-        /// As given.
+        /// The number of parameters that were given.
         have: usize,
         /// What the network has.
         want: usize,
@@ -45,7 +45,7 @@ pub enum LearnError {
     BadSetting {
         /// What it is called.
         name: &'static str,
-        /// As given.
+        /// The value as it was given.
         value: f64,
         /// What would be right.
         wanted: &'static str,
@@ -73,7 +73,7 @@ pub enum LearnError {
     /// A file that is not such a model.
     #[error("{file}: {problem}")]
     ModelFile {
-        /// Its name.
+        /// The name of the file.
         file: String,
         /// What is wrong with it.
         problem: String,
@@ -81,7 +81,7 @@ pub enum LearnError {
 }
 
 impl LearnError {
-    /// What to change.
+    /// The advice that goes with the error.
     pub fn hint(&self) -> String {
         match self {
             Self::Diverged { .. } | Self::NotFinite { .. } => "lower the learning rate".to_owned(),

@@ -57,7 +57,7 @@ pub struct Forward<'a, T> {
     pub batch: usize,
     /// The layer's parameters, one array after the other in the order of [`Layer::params`].
     pub params: &'a [T],
-    /// `batch · input_len` numbers.
+    /// The inputs of the batch: `batch · input_len` numbers.
     pub input: &'a [T],
     /// `batch · output_len` numbers, to be written.
     pub output: &'a mut [T],
@@ -71,7 +71,7 @@ pub struct Forward<'a, T> {
 pub struct Backward<'a, T> {
     /// Samples in the batch.
     pub batch: usize,
-    /// The layer's parameters.
+    /// The parameters of this layer.
     pub params: &'a [T],
     /// The input of the forward pass.
     pub input: &'a [T],
@@ -122,7 +122,7 @@ pub trait Layer<T: Real>: Send + Sync {
     fn scratch_len(&self, _batch: usize) -> usize {
         0
     }
-    /// Computes the output.
+    /// Computes the output of a batch.
     fn forward(&self, pass: Forward<'_, T>);
     /// Computes the gradients of the parameters and of the input.
     fn backward(&self, pass: Backward<'_, T>);

@@ -28,7 +28,7 @@ pub struct LossRow {
     pub metrics: fn() -> Vec<Metric>,
 }
 
-/// All losses.
+/// The table of all losses.
 pub static LOSSES: [LossRow; 2] = [
     LossRow {
         loss: Loss::CrossEntropy,

@@ -5,9 +5,9 @@ use crate::real::Real;
 /// A matrix in a slice: entry (i, j) at `offset + i·row_stride + j·column_stride`.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
-    /// Rows.
+    /// The number of rows.
     pub rows: usize,
-    /// Columns.
+    /// The number of columns.
     pub columns: usize,
     /// From one row to the next.
     pub row_stride: usize,
@@ -43,9 +43,9 @@ impl View {
 /// Whether a product replaces what is there or is added to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Into {
-    /// c = a·b.
+    /// Replaces the result: c = a·b.
     Replace,
-    /// c += a·b.
+    /// Adds the product: c += a·b.
     Add,
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct RowProducts {
 }
 
 impl RowProducts {
-    /// Computes input · Wᵀ.
+    /// Computes the outputs of a dense layer: input · Wᵀ.
     pub(crate) fn output<T: Real>(self, into: Into, weight: &[T], input: &[T], output: &mut [T]) {
         let weight = (weight, self.weight_view().transposed());
         matmul(into, (output, self.output_view()), (input, self.input_view()), weight);

@@ -59,7 +59,7 @@ impl Sums {
         self.position(name).map_or(0.0, |at| self.named[at].1)
     }
 
-    /// All sums.
+    /// All sums with their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
         self.named.iter().map(|(name, sum)| (&**name, *sum))
     }
@@ -132,7 +132,7 @@ impl Metric {
     }
 }
 
-/// All built-in metrics.
+/// The table of all built-in metrics.
 pub static METRICS: [Metric; 6] = [
     Metric {
         info: MetricInfo::new("accuracy", Direction::Larger, Display::Share),

@@ -74,7 +74,7 @@ impl<T: Real> Network<T> {
         self.layers.last().map_or(0, |layer| layer.output_len())
     }
 
-    /// Parameters in all.
+    /// The number of parameters of all layers.
     pub fn params_len(&self) -> usize {
         self.offsets.last().copied().unwrap_or(0)
     }

@@ -88,7 +88,7 @@ impl Partition {
     }
 }
 
-/// How [`dirichlet`] splits.
+/// The settings of a partition by [`dirichlet`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dirichlet {
     /// Small is skewed; the paper has 0.8.

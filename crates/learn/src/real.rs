@@ -24,22 +24,22 @@ pub trait Real:
     + MulAssign
     + 'static
 {
-    /// 0.
+    /// The number 0 of this type.
     const ZERO: Self;
-    /// 1.
+    /// The number 1 of this type.
     const ONE: Self;
     /// −∞: where a maximum starts.
     const LOWEST: Self;
 
     /// Rounds to this type.
     fn from_f64(value: f64) -> Self;
-    /// Widens to f64.
+    /// The number as an f64.
     fn to_f64(self) -> f64;
-    /// eˣ.
+    /// The exponential eˣ of the number.
     fn exp(self) -> Self;
-    /// Natural logarithm.
+    /// The natural logarithm of the number.
     fn ln(self) -> Self;
-    /// The larger one.
+    /// The larger of two numbers.
     fn max(self, other: Self) -> Self;
 }
 

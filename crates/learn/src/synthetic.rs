@@ -17,9 +17,9 @@ use rand_distr::{Distribution, LogNormal, StandardNormal};
 use crate::error::LearnError;
 use crate::shards::{SampleBuffer, Shards};
 
-/// Numbers per sample.
+/// The number of values per sample.
 pub const FEATURES: usize = 60;
-/// Labels.
+/// The number of classes.
 pub const CLASSES: usize = 10;
 /// The fewest and the most samples of a device.
 pub const SAMPLES_RANGE: [u32; 2] = [50, 5_000];

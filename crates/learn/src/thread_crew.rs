@@ -70,7 +70,7 @@ enum Done {
 struct Shared {
     queue: Mutex<Queue>,
     ready: Condvar,
-    /// Memory for updates.
+    /// Memory of earlier updates, to use again.
     spare: Mutex<Vec<Vec<f32>>>,
 }
 

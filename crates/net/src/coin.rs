@@ -25,7 +25,7 @@ const EVALUATION: &[u8] = b"fedflip evaluation 1";
 pub struct Toss {
     /// The unique name of the run.
     pub run: [u8; RUN_BYTES],
-    /// Counted from 1.
+    /// The round, counted from 1.
     pub round: u64,
 }
 

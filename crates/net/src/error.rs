@@ -71,7 +71,7 @@ pub enum NetError {
     #[error("{path}: line {line}{} is not what state.sqlite has", round.map(|round| format!(" (round {round})")).unwrap_or_default())]
     RecordsDiffer {
         path: String,
-        /// Counted from 1.
+        /// The line of the file, counted from 1.
         line: u64,
         /// The round of that line, if it is one of a round.
         round: Option<u64>,

@@ -66,7 +66,7 @@ pub fn optimality_gap(model: &RoundModel<'_, '_>, q: &[f64]) -> Option<f64> {
 struct Stages {
     overhead_secs: f64,
     beta: f64,
-    /// The slowest first.
+    /// The devices, those with the longest compute time first.
     devices: Vec<Device>,
     stages: Vec<Stage>,
     /// The distances of nodes from the plan's own state, in ln S.

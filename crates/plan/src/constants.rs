@@ -64,16 +64,16 @@ pub struct Pilot {
 /// A 95 % confidence interval; an end that the pilots leave open is infinite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// Lower end.
+    /// The lower end of the interval.
     pub low: f64,
-    /// Upper end.
+    /// The upper end of the interval.
     pub high: f64,
 }
 
 /// α and β as estimated from pilots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PilotFit {
-    /// The point estimate.
+    /// The point estimates of α and β.
     pub constants: Constants,
     /// The interval of α; none with two pilots, which always fit exactly.
     pub alpha_interval: Option<Interval>,
@@ -114,7 +114,7 @@ pub fn from_pilots(fleet: &Fleet, pilots: &[Pilot]) -> Result<PilotFit, PlanErro
 pub struct PilotPoint {
     /// C(q) of the pilot.
     pub variance: f64,
-    /// R.
+    /// The number of rounds R.
     pub rounds: f64,
 }
 
@@ -149,7 +149,7 @@ pub fn fit(points: &[PilotPoint]) -> Result<PilotFit, PlanError> {
 struct Line {
     mean_variance: f64,
     mean_speed: f64,
-    /// Σ (C − mean)².
+    /// Σ (C − mean)²: the spread of the sampling variances.
     squares: f64,
     slope: f64,
 }

@@ -62,7 +62,7 @@ impl CustomScheme {
         is_name.then(|| Self { name: name.into(), sampling: None })
     }
 
-    /// NAME in `custom=NAME`.
+    /// The name behind `custom=`.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -14,7 +14,7 @@ pub enum PlanError {
     /// A number outside the range in which the mathematics holds.
     #[error("{name}: {} is out of range", plain(*.value))]
     BadNumber {
-        /// The quantity.
+        /// The name of the quantity.
         name: &'static str,
         /// The number that was refused.
         value: f64,
@@ -34,7 +34,7 @@ pub enum PlanError {
         least_variance: f64,
         /// The device that contributes most to it.
         worst: String,
-        /// Its contribution.
+        /// The part of Σ a²/cap that this device contributes.
         worst_variance: f64,
     },
     /// P3 asks for more of a device than its availability allows.
@@ -48,9 +48,9 @@ pub enum PlanError {
         name: String,
         /// Its position in the fleet.
         position: usize,
-        /// lo = a²N/β.
+        /// The surrogate's floor lo = a²N/β on q.
         floor: f64,
-        /// Its availability.
+        /// The availability of the device.
         cap: f64,
     },
     /// A scheme that optimises for α and β, which are unknown.
@@ -71,7 +71,7 @@ pub enum PlanError {
     /// A name that is not in the table of schemes.
     #[error("{text:?} is not a sampling scheme")]
     UnknownScheme {
-        /// The name.
+        /// The text that names no scheme.
         text: String,
         /// The nearest right one, or the list.
         hint: String,
@@ -97,7 +97,7 @@ pub enum PlanError {
     /// Devices of the fleet that a file of probabilities does not name.
     #[error("{file}: there is no q for {}", listed(.devices, *.more))]
     NoQ {
-        /// The file.
+        /// The name of the file.
         file: String,
         /// The first of the devices.
         devices: Vec<String>,
@@ -111,9 +111,9 @@ pub enum PlanError {
     CohortTooLarge {
         /// The name of the scheme, without its number.
         scheme: &'static str,
-        /// K.
+        /// The size K of the cohort.
         cohort: usize,
-        /// N.
+        /// The number of devices N.
         devices: usize,
     },
     /// Bounds on gradient norms for another number of devices.
@@ -121,7 +121,7 @@ pub enum PlanError {
     NormCount {
         /// The number of norms.
         given: usize,
-        /// N.
+        /// The number of devices N.
         devices: usize,
     },
     /// A scheme whose cohorts have a fixed size, and a device that cannot always be drawn.
@@ -131,9 +131,9 @@ pub enum PlanError {
     NotAlwaysAvailable {
         /// The name of the scheme, without its number.
         scheme: &'static str,
-        /// The device's name.
+        /// The name of the device.
         name: String,
-        /// Its availability.
+        /// The availability of the device.
         availability: f64,
     },
     /// A buffer that the whole fleet does not fill.
@@ -141,9 +141,9 @@ pub enum PlanError {
         "a buffer for {updates} updates waits for as many different devices, and the fleet has {devices}"
     )]
     BufferTooLarge {
-        /// K.
+        /// The number K of updates in the buffer.
         updates: usize,
-        /// N.
+        /// The number of devices N.
         devices: usize,
     },
     /// A number of devices at work that the fleet does not have.
@@ -151,7 +151,7 @@ pub enum PlanError {
     BadConcurrency {
         /// The number that was refused.
         concurrency: usize,
-        /// N.
+        /// The number of devices N.
         devices: usize,
     },
     /// A setting or a prediction that is about rounds, and a scheme that has none.
@@ -171,7 +171,7 @@ pub enum PlanError {
     FleetTooLarge {
         /// The scheme that was asked for.
         scheme: Scheme,
-        /// N.
+        /// The number of devices N.
         devices: usize,
         /// The largest fleet that it plans for.
         devices_max: usize,
@@ -197,19 +197,19 @@ pub enum PlanError {
     OtherFleet {
         /// The number of devices with a q.
         planned: usize,
-        /// N.
+        /// The number of devices N.
         devices: usize,
     },
     /// A participation probability that its device cannot have.
     #[error("q of device {name:?} (position {position}) is {}; it must be from 0 to its availability {cap}", plain(*.q))]
     BadParticipation {
-        /// The device.
+        /// The name of the device.
         name: String,
         /// Its position in the fleet.
         position: usize,
         /// The probability that was refused.
         q: f64,
-        /// The device's availability.
+        /// The availability of the device.
         cap: f64,
     },
     /// A plan in which no device ever takes part.
@@ -220,7 +220,7 @@ pub enum PlanError {
     BadPosition {
         /// The position of the device in the fleet.
         position: usize,
-        /// N.
+        /// The number of devices N.
         devices: usize,
     },
 }

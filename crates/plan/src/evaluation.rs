@@ -30,7 +30,7 @@ pub struct Evaluation {
     pub expected_participants: f64,
     /// Π (1 − q): the probability that a cohort is empty; none if cohorts depend on what devices report.
     pub empty_round_probability: Option<f64>,
-    /// C(q) = Σ a²/q.
+    /// The sampling variance C(q) = Σ a²/q of a round.
     pub sampling_variance: f64,
     /// max a/q: the largest factor that multiplies an update.
     pub largest_weight: f64,

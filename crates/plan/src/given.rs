@@ -49,7 +49,7 @@ impl GivenQ {
         Self { allows_absent: true, ..self.clone() }
     }
 
-    /// NAME in `file=NAME`.
+    /// The name behind `file=`.
     pub fn name(&self) -> &str {
         &self.name
     }

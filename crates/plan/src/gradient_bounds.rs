@@ -37,7 +37,7 @@ impl GradientBounds {
         &self.norms
     }
 
-    /// B.
+    /// The part B of the bound that sampling does not change.
     pub fn offset(&self) -> f64 {
         self.offset
     }

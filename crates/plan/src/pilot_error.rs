@@ -48,7 +48,7 @@ pub enum PilotError {
         short(*.beta), short(*.variance)
     )]
     Contradiction {
-        /// The fitted β.
+        /// The β that was fitted.
         beta: f64,
         /// Σ a²/q of the pilot.
         variance: f64,

@@ -47,7 +47,7 @@ pub struct Planning {
 pub struct Planned {
     /// The plan of every round.
     pub schedule: Schedule,
-    /// The prediction.
+    /// The predicted number and length of rounds.
     pub expected: Expected,
 }
 

@@ -53,7 +53,7 @@ impl<'a> Problem<'a> {
         Self { fleet, costs, plain, transfer_secs, broadcast_secs, cost_secs, least_variance }
     }
 
-    /// The devices.
+    /// The fleet that is planned for.
     pub fn fleet(&self) -> &'a Fleet {
         self.fleet
     }
@@ -139,7 +139,7 @@ impl<'a> Problem<'a> {
         self.least_variance
     }
 
-    /// C(q) = Σ a_n²/q_n.
+    /// The sampling variance C(q) = Σ a_n²/q_n.
     pub fn sampling_variance(&self, q: &[f64]) -> f64 {
         sampling_variance(self.fleet.weights(), q)
     }

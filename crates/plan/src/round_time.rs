@@ -53,7 +53,7 @@ pub struct FirstBound<'p, 'a> {
 }
 
 impl<'p, 'a> FirstBound<'p, 'a> {
-    /// Sorts the devices.
+    /// Sorts the devices for the bound.
     pub fn new(problem: &'p Problem<'a>) -> Self {
         let broadcast_secs = problem.broadcast_secs();
         Self {
@@ -64,7 +64,7 @@ impl<'p, 'a> FirstBound<'p, 'a> {
         }
     }
 
-    /// The bound.
+    /// The bound on the mean round time, in seconds.
     pub fn value(&self, q: &[f64]) -> f64 {
         let download_secs = self.slowest_download.as_ref().map_or(0.0, |slowest| slowest.value(q));
         self.problem.mean_transfer_secs(q)
@@ -99,14 +99,14 @@ pub struct ExpectedMax {
 }
 
 impl ExpectedMax {
-    /// Sorts the devices.
+    /// Sorts the compute times for the mean.
     pub fn new(compute_secs: &[f64]) -> Self {
         let mut ascending: Vec<(u32, f64)> = (0..).zip(compute_secs.iter().copied()).collect();
         ascending.sort_unstable_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
         Self { ascending }
     }
 
-    /// E[max τ].
+    /// The mean E[max τ] of the longest compute time, in seconds.
     pub fn value(&self, q: &[f64]) -> f64 {
         // From the fast end: either the next slower device takes part and is the maximum, or it does not.
         self.ascending.iter().fold(0.0, |max, &(n, tau)| {

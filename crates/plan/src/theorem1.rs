@@ -9,9 +9,9 @@ use crate::error::PlanError;
 /// The quantities that the theorem assumes to be known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Assumptions {
-    /// N.
+    /// The number of devices N.
     pub devices: usize,
-    /// η.
+    /// The learning rate η.
     pub learning_rate: f64,
     /// L: Lipschitz constant of the gradients.
     pub smoothness: f64,
@@ -19,7 +19,7 @@ pub struct Assumptions {
     pub divergence_sq: f64,
     /// σ²: the variance of stochastic gradients.
     pub gradient_variance: f64,
-    /// F(x_0) − F*.
+    /// F(x_0) − F*: the distance of the initial loss from its minimum.
     pub initial_gap: f64,
 }
 
@@ -32,7 +32,7 @@ pub struct Theorem1 {
 }
 
 impl Assumptions {
-    /// Checks the ranges.
+    /// Checks that every value is in its range.
     pub fn checked(self) -> Result<Self, PlanError> {
         let positive = [
             ("learning_rate", self.learning_rate),
@@ -89,7 +89,7 @@ impl Assumptions {
 }
 
 impl Theorem1 {
-    /// p.
+    /// The constant p of the two conditions.
     pub fn p(&self) -> f64 {
         self.p
     }
@@ -109,7 +109,7 @@ impl Theorem1 {
         1.0 / (4.0 * self.assumptions.smoothness * self.p)
     }
 
-    /// Whether η ≤ 1/(4Lp).
+    /// Whether the learning rate satisfies η ≤ 1/(4Lp).
     pub fn learning_rate_condition_holds(&self) -> bool {
         self.assumptions.learning_rate <= self.learning_rate_max()
     }

@@ -16,7 +16,7 @@ use fedflip_fleet::Fleet;
 pub const DEFAULT_VARIANCE: f64 = 1.4;
 /// The sampling variances that a plan may be asked for.
 pub const VARIANCE_RANGE: RangeInclusive<f64> = 1e-6..=1e6;
-/// [`VARIANCE_RANGE`] in words.
+/// The range [`VARIANCE_RANGE`] in words.
 pub const VARIANCE_WANTED: &str = "a number above 0 (from 1e-6 to 1e6)";
 
 /// C(q) = Σ a_n²/q_n. Devices with q = 0 are not part of a plan, and the shares a are then those of the others.

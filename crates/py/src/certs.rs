@@ -94,7 +94,7 @@ fn certs_renew(
     })
 }
 
-/// Revokes an identity.
+/// Revokes the identity of a device.
 #[pyfunction]
 fn certs_revoke(py: Python<'_>, folder: PathBuf, name: &str, now_unix_secs: i64) -> Result<(), Failure> {
     in_store(py, &folder, |store| store.revoke(name, now_unix_secs))

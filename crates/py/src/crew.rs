@@ -49,7 +49,7 @@ pub(crate) struct Trainings<'t> {
     lent: Option<(Arc<ModelVector>, Py<PyAny>)>,
     /// Trainings whose result nobody has taken.
     outstanding: Vec<(TrainKey, Encoding)>,
-    /// Memory for updates.
+    /// Memory of earlier updates, to use again.
     spare: Vec<Vec<f32>>,
 }
 

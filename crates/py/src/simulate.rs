@@ -1,4 +1,4 @@
-//! Simulated runs.
+//! Runs simulations for the Python package.
 
 use std::path::PathBuf;
 use std::sync::Arc;

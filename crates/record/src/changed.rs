@@ -21,7 +21,7 @@ pub struct Changed {
 /// A key of the scenario whose value changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyChange {
-    /// Such as `stop.at`.
+    /// The key that changed, such as `stop.at`.
     #[serde(deserialize_with = "word")]
     pub key: String,
     /// The value as text; none if the key was not set.

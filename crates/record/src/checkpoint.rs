@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 /// The state of a run between two rounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// Rounds done.
+    /// The number of rounds that are done.
     pub round: u64,
-    /// Virtual time.
+    /// The virtual time in seconds.
     pub secs: f64,
     /// The metrics of the model, if it was evaluated.
     pub evaluated: Option<Metrics>,
@@ -24,7 +24,7 @@ pub struct Checkpoint {
 /// A place in a file, and the sum of what is before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// Bytes before it.
+    /// The length of the records at the checkpoint, in bytes.
     pub bytes: u64,
     /// CRC-32 of these bytes.
     pub crc: u32,

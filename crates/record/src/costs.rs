@@ -17,7 +17,7 @@ pub struct RecordedCosts {
     pub downlink: Option<DownlinkCosts>,
 }
 
-/// What downloads cost.
+/// The costs of downloading the model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DownlinkCosts {
     /// How devices share the downlink.

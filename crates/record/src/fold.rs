@@ -14,9 +14,9 @@ use crate::summary::Summary;
 /// A run in a few numbers and a curve, whatever its number of rounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fold {
-    /// The numbers.
+    /// The totals and the last values of the run.
     pub summary: Summary,
-    /// The evaluations.
+    /// The evaluations as a curve of bounded length.
     pub curve: Curve,
 }
 
@@ -57,7 +57,7 @@ impl Fold {
         self.at((0, initial.secs), &initial.metrics, initial.estimated.as_ref());
     }
 
-    /// Adds a round.
+    /// Adds the record of a round.
     pub fn round(&mut self, round: &Round) {
         let summary = &mut self.summary;
         summary.rounds += 1;
@@ -68,7 +68,7 @@ impl Fold {
         self.at((round.round, round.end_secs()), &round.metrics, round.estimated.as_ref());
     }
 
-    /// Adds the end.
+    /// Adds the record of the end.
     pub fn end(&mut self, end: &End) {
         self.summary.end = Some(end.reason);
         self.summary.test.clone_from(&end.test);

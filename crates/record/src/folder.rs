@@ -32,17 +32,17 @@ use crate::same_run::difference;
 use crate::schema::{End, Header, Initial, Line, Round};
 use crate::writer::RecordWriter;
 
-/// The scenario.
+/// The file with the scenario.
 pub const RUN: &str = "run.toml";
-/// The devices.
+/// The file with the devices.
 pub const FLEET: &str = "fleet.csv";
-/// Their q.
+/// The file with the participation probabilities.
 pub const PLAN: &str = "plan.csv";
 /// The aggregation weights that a person gave.
 pub const WEIGHTS: &str = "weights.csv";
-/// The records.
+/// The file with the records.
 pub const RECORDS: &str = "records.jsonl";
-/// The model.
+/// The file with the model.
 pub const MODEL: &str = "model.safetensors";
 /// The best model so far.
 pub const BEST: &str = "best.safetensors";
@@ -59,14 +59,14 @@ const SLOTS: [&str; 2] = ["checkpoint/a", "checkpoint/b"];
 /// What a run's folder starts with.
 #[derive(Clone, Debug)]
 pub struct Contents<'a> {
-    /// Of `run.toml`.
+    /// The content of `run.toml`.
     pub run: String,
     /// Keys of it that may differ when a run goes on: they say when to stop and how often to save, and do not
     /// change what the rounds record. A run that ended at a cap goes on if the cap has changed.
     pub free_keys: &'static [&'static str],
-    /// Of `fleet.csv`.
+    /// The content of `fleet.csv`.
     pub fleet: Vec<u8>,
-    /// Of `plan.csv`.
+    /// The content of `plan.csv`.
     pub plan: Vec<u8>,
     /// The first line of the records.
     pub header: Header,
@@ -93,7 +93,7 @@ impl Contents<'_> {
 pub enum Start {
     /// At the first round, before which there has to be a checkpoint.
     New,
-    /// After a checkpoint.
+    /// Resumes behind a checkpoint.
     After(Checkpoint),
     /// Not at all: it has ended.
     Ended(End),
@@ -163,7 +163,7 @@ impl RunFolder {
         others::refuse(folder, |name| contents.may_have_left(folder, name))
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.folder
     }
@@ -173,7 +173,7 @@ impl RunFolder {
         self.writer.append(&Line::Initial(initial))
     }
 
-    /// Appends a round.
+    /// Appends the record of a round.
     pub fn append(&mut self, round: Round) -> Result<(), RecordError> {
         self.writer.append(&Line::Round(round))
     }

@@ -17,7 +17,7 @@ const LINE_BYTES_MAX: u64 = 1 << 30;
 /// All records of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Records {
-    /// Of what.
+    /// The header of the records.
     pub header: Header,
     /// The evaluation of the first model, if it is over.
     pub initial: Option<Initial>,
@@ -59,7 +59,7 @@ pub(crate) fn end(path: &Path) -> Option<End> {
     whole.ok().and(end)
 }
 
-/// The first line.
+/// Reads the header of a records file.
 pub fn header(path: &Path) -> Result<Header, RecordError> {
     let mut text = Vec::new();
     let mut first = std::io::Read::take(BufReader::new(open(path)?), LINE_BYTES_MAX);

@@ -18,7 +18,7 @@ pub const VERSION: u32 = 3;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Line {
-    /// The first one.
+    /// The first line of the file.
     Header(Header),
     /// The evaluation of the first model, before round 1.
     Initial(Initial),
@@ -37,9 +37,9 @@ pub enum Line {
 /// What the records are of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// [`VERSION`].
+    /// The version of the records: [`VERSION`].
     pub version: u32,
-    /// What wrote them.
+    /// The program that wrote the records, with its version.
     #[serde(deserialize_with = "word")]
     pub fedflip: String,
     /// Of the task, such as `mnist-cnn`.
@@ -48,11 +48,11 @@ pub struct Header {
     /// How q was chosen, such as `exact`.
     #[serde(deserialize_with = "word")]
     pub scheme: String,
-    /// Of the run.
+    /// The seed of the run.
     pub seed: u64,
     /// How many devices there are.
     pub devices: usize,
-    /// Of the model.
+    /// The number of parameters of the model.
     pub parameters: usize,
     /// The bandwidth that the devices share, in Mbit/s.
     pub bandwidth_mbps: f64,
@@ -121,9 +121,9 @@ pub struct Deployed {
 /// α and β, and who says so.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UsedConstants {
-    /// α.
+    /// The constant α of the round model.
     pub alpha: f64,
-    /// β.
+    /// The constant β of the round model.
     pub beta: f64,
     /// Where they come from.
     pub source: ConstantsSource,
@@ -142,7 +142,7 @@ pub enum ConstantsSource {
 /// A round, after it is over.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// Counted from 1.
+    /// The round, counted from 1.
     pub round: u64,
     /// Time at its start, since the run began: virtual, or by the clock on the wall where devices are real.
     pub start_secs: f64,
@@ -161,7 +161,7 @@ pub struct Round {
     /// The time until they began to upload, and how long they uploaded, where that is not what the fleet says.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compute_secs: Vec<f32>,
-    /// See `compute_secs`.
+    /// The upload time of each update in seconds, in the order of `compute_secs`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub upload_secs: Vec<f32>,
     /// The steps of the server since each of the cohort began, where devices work without rounds: then a round is a step, and
@@ -205,7 +205,7 @@ pub struct Replan {
     pub after_round: u64,
     /// Time since the run began.
     pub secs: f64,
-    /// Why, in words.
+    /// The reason as a sentence.
     #[serde(deserialize_with = "word")]
     pub reason: String,
     /// How many devices there are now.
@@ -244,9 +244,9 @@ pub struct Lost {
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct End {
-    /// Why.
+    /// The reason why the run ended.
     pub reason: EndReason,
-    /// Rounds in all.
+    /// The number of rounds of the run.
     pub rounds: u64,
     /// Time in all; see [`Round::start_secs`].
     pub secs: f64,

@@ -11,11 +11,11 @@ use crate::schema::{EndReason, Header};
 pub struct Summary {
     /// How q was chosen.
     pub scheme: String,
-    /// Of the run.
+    /// The seed of the run.
     pub seed: u64,
     /// Why it ended; none while it goes on.
     pub end: Option<EndReason>,
-    /// Rounds done.
+    /// The number of rounds that are done.
     pub rounds: u64,
     /// Rounds in which nobody took part.
     pub empty_rounds: u64,

@@ -20,11 +20,11 @@ use crate::standing::Standing;
 /// A scheme's runs, a seed each.
 #[derive(Debug)]
 pub struct SchemeRuns {
-    /// Such as `exact`.
+    /// The name of the scheme, such as `exact`.
     pub scheme: String,
-    /// By seed.
+    /// The runs of the scheme, ordered by seed.
     pub runs: Vec<RunView>,
-    /// Over the seeds.
+    /// The time to the target over all seeds.
     pub standing: Standing,
     /// Of the first run; none if they cannot be read.
     pub devices: Option<Devices>,
@@ -52,7 +52,7 @@ impl SchemeRuns {
         self.has_rounds() && !self.scheme.parse::<Scheme>().is_ok_and(depends)
     }
 
-    /// Of all seeds.
+    /// The number of rounds of all seeds together.
     pub fn rounds(&self) -> u64 {
         self.sum(|run| run.summary().rounds)
     }

@@ -10,11 +10,11 @@ pub const POINTS_MAX: usize = 240;
 pub struct CurvePoint {
     /// Since the run began.
     pub secs: f64,
-    /// Over the seeds.
+    /// The mean over the seeds.
     pub mean: f64,
-    /// Over the seeds.
+    /// The smallest value of the seeds.
     pub low: f64,
-    /// Over the seeds.
+    /// The largest value of the seeds.
     pub high: f64,
 }
 

@@ -4,7 +4,7 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// Nothing to show.
+    /// None of the folders has a run to show.
     #[error("{folders}: no run that can be read, there or below")]
     NoRuns {
         /// Those that were named.
@@ -25,7 +25,7 @@ pub enum ReportError {
     /// A figure that cannot be turned into pixels.
     #[error("the figure {name} cannot be drawn: {problem}")]
     Draw {
-        /// Which one.
+        /// The name of the figure.
         name: String,
         /// As the library says.
         problem: String,

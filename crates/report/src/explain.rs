@@ -15,9 +15,9 @@ use crate::standing::Spread;
 /// A round by the book.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoundModel {
-    /// E[T̂].
+    /// The mean round time E[T̂] in seconds.
     pub mean_secs: f64,
-    /// Theorem 2's bound.
+    /// Theorem 2's bound on the round time, in seconds.
     pub theorem2_secs: f64,
     /// Σ q c, which Theorem 2's bound never exceeds.
     pub linear_secs: f64,
@@ -26,13 +26,13 @@ pub struct RoundModel {
 /// What was expected of a scheme, beside what came of it.
 #[derive(Clone, Debug)]
 pub struct Explained<'a> {
-    /// Which one.
+    /// The scheme that the predictions are for.
     pub scheme: &'a SchemeRuns,
     /// The last plan, which the folder has.
     pub plan: &'a HeldPlan,
-    /// C(q) = Σ a²/q.
+    /// The sampling variance C(q) = Σ a²/q.
     pub sampling_variance: Option<f64>,
-    /// max a/q.
+    /// The largest aggregation weight max a/q.
     pub largest_weight: Option<f64>,
     /// By the book; none without the fleet, or where the book does not say.
     pub round_model: Option<RoundModel>,
@@ -44,7 +44,7 @@ pub struct Explained<'a> {
     pub round_secs: Option<f64>,
     /// The share of rounds without a participant.
     pub empty_share: f64,
-    /// R(q) · E[T̂].
+    /// The predicted total time R(q) · E[T̂] in hours.
     pub expected_hours: Option<f64>,
     /// Realised, to the target.
     pub hours: Option<Spread>,
@@ -58,7 +58,7 @@ const BEYOND_THE_MODEL: [&str; 4] =
     ["round.deadline_secs", "world.compute_jitter", "world.fading_db", "world.dropout"];
 
 impl<'a> Explained<'a> {
-    /// Of a scheme.
+    /// The predictions for a scheme.
     pub fn of(scheme: &'a SchemeRuns) -> Option<Self> {
         let first = scheme.runs.first()?;
         let plan = first.plans.last()?;

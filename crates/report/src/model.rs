@@ -14,7 +14,7 @@ use crate::table::Table;
 /// What a reader finds in a section.
 #[derive(Clone, Debug)]
 pub enum Block {
-    /// A paragraph.
+    /// A paragraph of text.
     Text(String),
     /// A figure with its title and caption.
     Figure(Figure),
@@ -24,7 +24,7 @@ pub enum Block {
     Data(Table),
     /// Figures of which a page shows one at a time.
     Choice(Vec<Choice>),
-    /// Several blocks.
+    /// Several blocks that belong together.
     Together(Layout, Vec<Block>),
 }
 
@@ -33,9 +33,9 @@ pub enum Block {
 pub enum Layout {
     /// Side by side, where there is room.
     Beside,
-    /// Many small ones.
+    /// A grid of small blocks.
     Tiles,
-    /// Opened on demand.
+    /// Blocks that open on demand.
     Details {
         /// What the blocks are about.
         summary: String,
@@ -67,7 +67,7 @@ pub struct Choice {
     pub heading: String,
     /// Such as `round 17 (longest)`.
     pub text: String,
-    /// What is shown.
+    /// The figure that is shown.
     pub figure: Figure,
     /// Whether formats that write a file per figure write this one.
     pub is_main: bool,
@@ -89,7 +89,7 @@ pub struct Section {
     pub id: &'static str,
     /// In a few words.
     pub title: String,
-    /// In order.
+    /// The blocks in the order of the page.
     pub blocks: Vec<Block>,
 }
 
@@ -104,7 +104,7 @@ pub struct GroupPart {
     pub finding: Option<String>,
     /// What only programs read.
     pub facts: Map<String, Value>,
-    /// In order.
+    /// The sections in the order of the page.
     pub sections: Vec<Section>,
 }
 

@@ -26,7 +26,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Of a group.
+    /// The pilots and constants of a group.
     pub fn of(group: &Group) -> Self {
         let mut planned = group.runs().filter(|run| needs_pilots(&run.header.scheme));
         let (planned_with, source) = planned
@@ -58,7 +58,7 @@ impl Measured {
         self.fit.as_ref()?.as_ref().ok()
     }
 
-    /// In words.
+    /// The pilots and constants of a group in sentences.
     pub fn sentences(&self) -> String {
         let pilots = self.pilots;
         let first = if self.measured_first { ", as pilots on the devices measured them" } else { "" };

@@ -18,7 +18,7 @@ use crate::rounds::KeptRounds;
 pub struct HeldPlan {
     /// Why it was made, and what it expects.
     pub made: Replan,
-    /// Rounds under it.
+    /// The number of rounds under this plan.
     pub rounds: u64,
     /// Rounds under it in which a device of the cohort did not report.
     pub biased_rounds: u64,
@@ -45,12 +45,12 @@ impl HeldPlan {
     }
 }
 
-/// A run.
+/// A run as its folder shows it.
 #[derive(Clone, Debug)]
 pub struct RunView {
-    /// Where it is.
+    /// The folder of the run.
     pub folder: PathBuf,
-    /// Its first record.
+    /// The first line of its records.
     pub header: Header,
     /// Its numbers, and every evaluation.
     pub fold: Fold,

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Mean and standard deviation over seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// Over all seeds.
+    /// The mean over all seeds.
     pub mean: f64,
     /// None for a single one.
     pub std: Option<f64>,
@@ -35,7 +35,7 @@ pub struct SpeedUp {
     pub ratio: f64,
     /// One standard deviation, where there are seeds enough.
     pub std: Option<f64>,
-    /// What `ratio` is.
+    /// Whether `ratio` is exact or a bound.
     pub bound: Bound,
 }
 
@@ -43,7 +43,7 @@ pub struct SpeedUp {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// The number itself.
+    /// The number is exact.
     #[default]
     Exact,
     /// The number is larger: for a speed-up, the reference ended before the target.

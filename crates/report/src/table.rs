@@ -85,10 +85,10 @@ impl From<String> for Cell {
 /// Most heads are known when the program is written.
 type Head = Cow<'static, str>;
 
-/// A column's heads.
+/// A column of a table with its heads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// For people.
+    /// The head for people to read.
     pub title: Head,
     /// For programs, unit last.
     pub key: Head,
@@ -143,7 +143,7 @@ impl Field {
     }
 }
 
-/// Rows under columns.
+/// A table: rows of cells under named columns.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     /// For a file, such as `table1`.
@@ -203,7 +203,7 @@ impl Table {
         self
     }
 
-    /// Adds a row.
+    /// Adds a row of cells.
     pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<Cell>>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }

@@ -42,7 +42,7 @@ pub use self::host::Host;
 pub use self::offer::{band, offered};
 pub use self::serving::{Served, Serving, address};
 
-/// Evaluates a model.
+/// A function that evaluates a model.
 type Evaluate<'a> = dyn FnMut(&Arc<ModelVector>) -> Result<Metrics, LearnError> + 'a;
 
 /// A run on real devices.
@@ -51,7 +51,7 @@ pub struct Deployed<'a> {
     pub scenario: &'a Scenario,
     /// The server's part of the task.
     pub host: &'a Host,
-    /// The run's folder.
+    /// The folder of the run.
     pub out: &'a Path,
     /// Whether α and β are measured on the devices first.
     pub pilots: bool,

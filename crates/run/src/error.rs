@@ -46,7 +46,7 @@ pub enum RunError {
     /// A file of an earlier run cannot be opened.
     #[error("{path}: cannot be opened: {source}")]
     Open {
-        /// Its name.
+        /// The name of the file.
         path: String,
         /// What the system reports.
         source: std::io::Error,
@@ -62,7 +62,7 @@ pub enum RunError {
     OtherSamples {
         /// The folder of the run.
         folder: String,
-        /// `training` or `test`.
+        /// The kind of samples: `training` or `test`.
         samples: &'static str,
         /// The key that names the files.
         key: &'static str,

@@ -24,7 +24,7 @@ struct Entry {
     /// The workers in the place of threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     workers: Option<WorkersNote>,
-    /// Seconds since 1970.
+    /// The start of the run, in seconds since 1970.
     started_unix_secs: u64,
     /// None if the session was killed.
     real_secs: Option<f64>,

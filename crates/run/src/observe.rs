@@ -13,7 +13,7 @@ pub struct RunInfo<'a> {
     pub title: &'a str,
     /// The first line of its records.
     pub header: &'a Header,
-    /// The devices.
+    /// The fleet of the run.
     pub fleet: &'a Fleet,
     /// The share of the rounds in which each device participates.
     pub q: &'a [f64],
@@ -76,7 +76,7 @@ impl<F: FnMut(&Round)> Observer for F {
 pub struct Observers<'a>(Vec<Box<dyn Observer + 'a>>);
 
 impl<'a> Observers<'a> {
-    /// Adds an observer.
+    /// Adds an observer to the list.
     pub fn add(&mut self, observer: impl Observer + 'a) {
         self.0.push(Box::new(observer));
     }
@@ -115,7 +115,7 @@ impl<'a> Observers<'a> {
         self.0.iter_mut().try_for_each(|observer| observer.initial(initial))
     }
 
-    /// One more round.
+    /// Passes a round to all observers.
     pub fn round(&mut self, round: &Round) -> Result<(), RecordError> {
         self.0.iter_mut().try_for_each(|observer| observer.round(round))
     }

@@ -27,7 +27,7 @@ pub struct Trainings {
     reused: usize,
 }
 
-/// A finished run.
+/// A finished run whose training can be used again.
 struct Training {
     scenario: Scenario,
     /// The scenario as text, by which runs are compared.

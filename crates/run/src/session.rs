@@ -26,7 +26,7 @@ pub struct Session<'a> {
     pub trainings: Option<Trainings>,
     /// Workers in the place of threads; none to train in this process.
     pub crews: Option<Arc<dyn Crews>>,
-    /// The observers.
+    /// The observers of all runs.
     pub observers: Observers<'a>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Adds an observer.
+    /// Adds an observer to all runs of the session.
     #[must_use]
     pub fn observed_by(mut self, observer: impl Observer + 'a) -> Self {
         self.observers.add(observer);

@@ -55,7 +55,7 @@ impl std::fmt::Display for Shard {
 /// A shard of the work that begins with a number.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
-    /// Who does it.
+    /// The shard that this process does.
     pub shard: Shard,
     /// The number of the first run or pilot.
     pub first: u64,

@@ -41,7 +41,7 @@ pub struct Single<'a> {
 /// A model, and the virtual time that it took to train.
 #[derive(Clone, Debug)]
 pub struct WarmStart {
-    /// The parameters.
+    /// The parameters of the final model.
     pub model: Arc<ModelVector>,
     /// On the run's clock before its first round.
     pub secs: f64,

@@ -48,9 +48,9 @@ pub struct Study {
 
 /// The result for one scenario.
 pub struct Studied {
-    /// For programs.
+    /// The result for programs.
     pub json: ComparisonJson,
-    /// For people.
+    /// The rows of the table for people.
     pub entries: Vec<Entry>,
 }
 

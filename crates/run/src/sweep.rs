@@ -33,7 +33,7 @@ pub struct Sweep {
 pub struct Found<'a> {
     /// One value of every axis.
     pub point: &'a Point,
-    /// For programs.
+    /// The result for programs.
     pub json: PointJson,
     /// For people; none where there is no comparison.
     pub entries: Vec<Entry>,
@@ -223,13 +223,13 @@ fn at_point(point: &Point, error: RunError) -> RunError {
 /// Why an axis makes no difference to any point: a comparison chooses its key itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdleAxis {
-    /// The seed.
+    /// The key of the seed.
     #[error("seed makes no point of a sweep, because every point runs several seeds")]
     Seed,
-    /// The scheme.
+    /// The key of the scheme.
     #[error("plan.scheme makes no difference, because every point compares schemes")]
     Scheme,
-    /// α or β.
+    /// The key of α or of β.
     #[error("plan.alpha and plan.beta make no difference, because pilots measure them")]
     Constants,
     /// The sampling variance that is asked for.

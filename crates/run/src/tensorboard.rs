@@ -12,7 +12,7 @@ const FLUSH: Duration = Duration::from_secs(1);
 
 /// Writes the events of one run after another.
 pub struct TensorBoard {
-    /// None between runs.
+    /// The writer of the current run; none between runs.
     writer: Option<EventWriter>,
     flushed: Instant,
     now: fn() -> Instant,

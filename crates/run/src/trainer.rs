@@ -63,7 +63,7 @@ pub struct WholeRun {
 /// What `host.json` says of the workers of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkersNote {
-    /// Such as `RayCrew`.
+    /// The kind of crew, such as `RayCrew`.
     pub crew: String,
     /// The workers that have joined.
     pub joined: usize,

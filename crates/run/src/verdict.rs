@@ -14,7 +14,7 @@ use crate::study::Study;
 /// A comparison of schemes under equal settings.
 #[derive(Serialize)]
 pub struct ComparisonJson {
-    /// The task's name.
+    /// The name of the task.
     pub task: String,
     /// When a run ends.
     pub target: Target,
@@ -36,9 +36,9 @@ pub struct ComparisonJson {
 /// The constants that schemes were planned with.
 #[derive(Clone, Copy, Serialize)]
 pub struct PilotJson {
-    /// α.
+    /// The constant α of the round model.
     pub alpha: f64,
-    /// β.
+    /// The constant β of the round model.
     pub beta: f64,
     /// Virtual hours of a pair of pilots; none without pilots.
     pub hours: Option<f64>,
@@ -52,10 +52,10 @@ impl PilotJson {
     }
 }
 
-/// One scheme.
+/// The result of one scheme.
 #[derive(Serialize)]
 pub struct SchemeJson {
-    /// Its name.
+    /// The name of the scheme.
     pub scheme: String,
     /// To the target; none where there is no plan, or where a model diverged.
     pub hours: Option<Spread>,
@@ -142,13 +142,13 @@ fn test(entry: &Entry) -> BTreeMap<String, Spread> {
 /// sampling gives: `total` is `sampling` times `rest`, where all three are exact.
 #[derive(Serialize)]
 pub struct GainJson {
-    /// The scheme's name.
+    /// The name of the scheme.
     pub scheme: String,
     /// Against the reference, both under the first preset.
     pub sampling: Option<SpeedUp>,
     /// Under the last preset against the first, with this scheme.
     pub rest: Option<SpeedUp>,
-    /// Both together.
+    /// The gain of both parts together.
     pub total: Option<SpeedUp>,
 }
 

@@ -53,7 +53,7 @@ pub(crate) fn roles(names: &[String]) -> Result<Vec<Role>, Problem> {
 pub(crate) struct Rows {
     pub(crate) features: usize,
     columns: Vec<String>,
-    /// Row by row.
+    /// The values, one sample after another.
     pub(crate) x: Vec<f32>,
     labels: Vec<f32>,
     /// Whether all labels so far can be classes.

@@ -13,7 +13,7 @@ use crate::table::Table;
 
 /// The longest line: a header and a quote without an end are taken for a mistake.
 const LINE_BYTES_MAX: usize = 1 << 24;
-/// The most columns.
+/// The largest number of columns of a table.
 const COLUMNS_MAX: usize = 1 << 20;
 
 /// A file that is read up to the end of a line that is not too long.

@@ -12,7 +12,7 @@ use crate::arrange::OtherColumns;
 pub struct SamplesError {
     /// The file, or the pattern that names no file.
     pub file: PathBuf,
-    /// What is wrong.
+    /// What is wrong with the file.
     #[source]
     pub problem: Problem,
 }
@@ -92,7 +92,7 @@ pub enum Problem {
     Shape {
         /// Such as `array x`.
         what: String,
-        /// The dimensions.
+        /// The dimensions that the array has.
         found: Shape,
         /// What would be right, as a sentence.
         wanted: String,
@@ -115,7 +115,7 @@ pub enum Problem {
     TooLarge {
         /// The memory that they would take.
         bytes: u64,
-        /// The limit.
+        /// The limit in bytes.
         limit: u64,
     },
     /// The file has other columns than the files before it.
@@ -123,7 +123,7 @@ pub enum Problem {
     Columns {
         /// What it has and lacks.
         columns: OtherColumns,
-        /// The first file.
+        /// The file that was read first.
         first: PathBuf,
     },
     /// The file does not fit the files before it.
@@ -131,7 +131,7 @@ pub enum Problem {
     Differs {
         /// Such as `the shape of a sample`.
         what: &'static str,
-        /// The first file.
+        /// The file that was read first.
         first: PathBuf,
         /// As in the first file.
         expected: String,

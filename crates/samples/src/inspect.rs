@@ -22,7 +22,7 @@ pub struct Inspection {
     pub channels: Option<Channels>,
     /// The names of the features, if the files have them.
     pub columns: Vec<String>,
-    /// `uint8` or `float32`.
+    /// The type of the values: `uint8` or `float32`.
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// The memory that the samples take.
@@ -70,9 +70,9 @@ pub enum LabelSummary {
     Numbers {
         /// The smallest and the largest number.
         range: [f64; 2],
-        /// Their mean.
+        /// The mean of the values.
         mean: f64,
-        /// Their standard deviation.
+        /// The standard deviation of the values.
         std: f64,
     },
 }
@@ -80,7 +80,7 @@ pub enum LabelSummary {
 /// The samples of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DeviceSummary {
-    /// The device's name.
+    /// The name of the device.
     pub name: String,
     /// The number of its samples.
     pub samples: usize,

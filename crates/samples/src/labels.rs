@@ -3,7 +3,7 @@
 use crate::array::Values;
 use crate::error::Problem;
 
-/// The most classes.
+/// The largest number of classes.
 pub const CLASSES_MAX: usize = 65_536;
 
 /// One label per sample.
@@ -11,7 +11,7 @@ pub const CLASSES_MAX: usize = 65_536;
 pub enum Labels {
     /// Classes, counted from 0.
     Classes(Vec<u32>),
-    /// Numbers, for regression.
+    /// Labels that are numbers, for regression.
     Numbers(Vec<f32>),
 }
 

@@ -22,7 +22,7 @@ enum Kind {
     Number(Number),
     /// Characters of four bytes each.
     Unicode(usize),
-    /// Text in bytes.
+    /// Strings of this number of bytes.
     Ascii(usize),
 }
 

@@ -29,7 +29,7 @@ pub struct Table {
 pub enum Features {
     /// Values from 0 to 255, as in most images.
     Bytes(Vec<u8>),
-    /// Any finite numbers.
+    /// Finite numbers of any size.
     Floats(Vec<f32>),
 }
 

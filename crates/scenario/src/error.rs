@@ -58,7 +58,7 @@ impl ScenarioError {
         move |error| Self::OutOfRange { key, value: error.value, wanted: error.wanted.to_owned() }
     }
 
-    /// What to change.
+    /// The advice that goes with the error.
     pub fn hint(&self) -> String {
         match self {
             Self::Key(error) => error.hint.clone(),

@@ -61,7 +61,7 @@ pub struct OwnFiles {
 /// Where training samples are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Where {
-    /// On this machine.
+    /// The samples are on this machine.
     #[default]
     Here,
     /// On the devices, which do not show them to anybody.
@@ -84,7 +84,7 @@ impl Default for Evaluate {
     }
 }
 
-/// Who evaluates models.
+/// Whether the server or the devices evaluate models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evaluator {
     Server,
@@ -173,7 +173,7 @@ pub struct Planning {
     pub quiet_every: u64,
     /// G_n of `luo` in the order of the fleet; empty where all are 1.
     pub luo_norms: Vec<f64>,
-    /// B of `luo`.
+    /// The offset B of the scheme `luo`.
     pub luo_offset: f64,
 }
 

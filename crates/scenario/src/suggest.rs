@@ -44,7 +44,7 @@ pub struct OwnTemplate<'a> {
 /// A scenario for files of the user's own.
 #[derive(Clone, Debug)]
 pub struct OwnSuggestion {
-    /// The commented scenario.
+    /// The scenario as TOML with comments.
     pub text: String,
     /// What is allowed and probably not meant.
     pub notes: Vec<String>,
@@ -87,7 +87,7 @@ impl Scenario {
     }
 }
 
-/// What files suggest.
+/// The settings that follow from the files.
 struct Suggested {
     model: String,
     described: Described,

@@ -13,7 +13,7 @@ use crate::fates::{Fates, Timing};
 /// deadlines. Nothing is trained.
 #[derive(Clone, Debug)]
 pub struct VirtualClock {
-    /// The devices.
+    /// The fleet whose times the clock counts.
     pub fleet: Arc<Fleet>,
     /// The band that uploads share, and what a round costs besides.
     pub costs: RoundCosts,

@@ -125,7 +125,7 @@ impl<'f> Timeline<'f> {
         }
     }
 
-    /// The present time.
+    /// The present virtual time in seconds.
     pub fn secs(&self) -> f64 {
         self.secs
     }

@@ -18,7 +18,7 @@ pub(super) enum Build {
     /// As for the tests, so that only the extension itself is left to compile. A release build of everything would take
     /// longer than all other steps but `tests`.
     ForTests,
-    /// As for users.
+    /// Optimised, as users build it.
     Release,
 }
 

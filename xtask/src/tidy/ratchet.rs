@@ -12,7 +12,7 @@ pub(super) struct Ratchet {
     /// Of lines `NUMBER KEY`; `#` begins a comment.
     pub(super) list: &'static str,
     pub(super) limit: usize,
-    /// What is counted.
+    /// The unit of the count, in words.
     pub(super) unit: &'static str,
     pub(super) remedy: &'static str,
     pub(super) offenders: fn(&Tree) -> Vec<Offender>,

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::file_error;
 use crate::error::TaskError;
 
-/// The extension module.
+/// The extension module inside the wheel.
 pub(super) const LIBRARY: &str = "fedflip/_fedflip.abi3.so";
 
 /// Files beside the sources that no wheel may lack, by the ends of their paths.

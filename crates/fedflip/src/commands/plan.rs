@@ -1,4 +1,4 @@
-//! `fedflip plan`.
+//! The command `fedflip plan`.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! `fedflip retime`.
+//! The command `fedflip retime`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -24,9 +24,9 @@ pub struct BoundQuestion {
 pub struct Bound {
     /// How q was chosen.
     pub scheme: String,
-    /// N.
+    /// The number of devices N.
     pub devices: usize,
-    /// Σ a²/q.
+    /// The sampling variance Σ a²/q.
     pub sampling_variance: f64,
     /// p of the two conditions.
     pub p: f64,
@@ -34,11 +34,11 @@ pub struct Bound {
     pub scaled_variance: f64,
     /// Whether N Σ a²/q ≤ p.
     pub variance_condition: bool,
-    /// η.
+    /// The learning rate η.
     pub learning_rate: f64,
     /// 1/(4Lp), which the learning rate must not exceed.
     pub learning_rate_max: f64,
-    /// Whether η ≤ 1/(4Lp).
+    /// Whether the learning rate satisfies η ≤ 1/(4Lp).
     pub learning_rate_condition: bool,
     /// The bound after infinitely many rounds.
     pub floor: f64,

@@ -44,9 +44,9 @@ pub type Entry = (Scheme, Result<SolvedPlan<'static>, Refusal>);
 pub struct Refusal {
     /// One word for programs.
     pub status: &'static str,
-    /// What is wrong.
+    /// The problem in one sentence.
     pub problem: String,
-    /// What to change.
+    /// The advice that goes with the problem.
     pub hint: String,
 }
 

@@ -23,7 +23,7 @@ pub struct PlanJson<'a> {
     pilots: Option<PilotsJson>,
     names: Vec<&'a str>,
     q: &'a [f64],
-    /// a/q.
+    /// The aggregation weight a/q of each device.
     weights: &'a [f64],
     #[serde(flatten)]
     evaluation: &'a Evaluation,

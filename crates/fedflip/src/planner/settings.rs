@@ -12,7 +12,7 @@ use super::dialect::Dialect;
 pub struct PlanSettings {
     /// What the fleet is called in sentences.
     pub source: String,
-    /// The devices.
+    /// The fleet to plan for.
     pub fleet: Arc<Fleet>,
     /// What a round costs.
     pub costs: RoundCosts,
@@ -46,9 +46,9 @@ impl PlanSettings {
 pub enum ConstantsSource {
     /// Both were given as numbers.
     Given(Constants),
-    /// Both were estimated.
+    /// Pilots estimated both constants.
     Pilots {
-        /// The estimate.
+        /// The estimate with its confidence intervals.
         fit: PilotFit,
         /// The number of pilots.
         count: usize,
@@ -56,7 +56,7 @@ pub enum ConstantsSource {
 }
 
 impl ConstantsSource {
-    /// α and β.
+    /// The values of α and β.
     pub fn constants(&self) -> Constants {
         match self {
             Self::Given(constants) => *constants,

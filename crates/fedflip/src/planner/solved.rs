@@ -22,11 +22,11 @@ pub struct SolvedPlan<'p> {
     pub scheme: Scheme,
     /// Whether the caller chose q.
     pub given: bool,
-    /// The plan itself.
+    /// The plan of the scheme.
     pub plan: Cow<'p, Plan>,
     /// How long the planner took.
     pub solve_secs: f64,
-    /// The predicted outcome.
+    /// The predicted rounds and times.
     pub outlook: Cow<'p, Outlook>,
     /// What to know before the plan is used.
     pub warnings: Vec<String>,
@@ -35,7 +35,7 @@ pub struct SolvedPlan<'p> {
 /// The predicted outcome of a plan, and how good it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outlook {
-    /// The prediction.
+    /// The prediction for one round.
     pub evaluation: Evaluation,
     /// How far the plan can be from the optimum of its objective, where that is known.
     pub optimality_gap: Option<f64>,

@@ -12,7 +12,7 @@ use crate::render::{Table, devices, histogram, percent, range, significant};
 /// What `fleet show --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FleetSummary {
-    /// N.
+    /// The number of devices N.
     pub devices: usize,
     /// |D|: the samples of all devices together.
     pub samples: f64,
@@ -20,9 +20,9 @@ pub struct FleetSummary {
     pub least_variance: f64,
     /// Its inverse: the number of equal devices, always available, that would have the same variance.
     pub effective_devices: f64,
-    /// τ.
+    /// The compute times τ, in seconds.
     pub compute_secs: Range,
-    /// t.
+    /// The upload times t at 1 Mbit/s, in seconds.
     pub comm_secs: Range,
     /// The caps on q.
     pub availability: Range,
@@ -37,11 +37,11 @@ pub struct FleetSummary {
 /// The ends and the middle of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Range {
-    /// The smallest value.
+    /// The smallest of the values.
     pub min: f64,
     /// The mean of all values.
     pub mean: f64,
-    /// The largest value.
+    /// The largest of the values.
     pub max: f64,
 }
 
@@ -56,7 +56,7 @@ impl Range {
 }
 
 impl FleetSummary {
-    /// Summarises a fleet.
+    /// Summarises the devices of a fleet.
     pub fn new(fleet: &Fleet) -> Self {
         let least_variance = least_sampling_variance(fleet);
         Self {

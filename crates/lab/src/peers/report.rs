@@ -8,7 +8,7 @@ use crate::stats;
 pub(super) struct Report {
     pub(super) threads: String,
     pub(super) secs: f64,
-    /// Name and version.
+    /// The name and version of fedflip.
     pub(super) fedflip: String,
     /// None where PyTorch is not installed.
     pub(super) torch: Option<String>,
@@ -96,7 +96,7 @@ fn best_and_median(values: [Option<f64>; 2], show: impl Fn(f64) -> String) -> St
     format!("{}, {}", show(best), show(median))
 }
 
-/// Three significant digits.
+/// Writes a number with three significant digits.
 fn significant(value: f64) -> String {
     let decimals = 2 - value.log10().floor().clamp(-6.0, 2.0) as i32;
     format!("{value:.0$}", decimals.max(0) as usize)

@@ -24,7 +24,7 @@ const MESSAGE: &str = "somebody else's code failed";
 /// What goes wrong in a [`ContractLearner`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing.
+    /// No fault at all.
     None,
     /// The worker that trains one of the devices panics.
     Panic,
@@ -35,7 +35,7 @@ pub enum Fault {
 /// A learner with known results: updates are numbers that follow from the model and the key.
 #[derive(Clone, Copy, Debug)]
 pub struct ContractLearner {
-    /// What goes wrong.
+    /// The fault that the crew has to survive.
     pub fault: Fault,
 }
 

@@ -8,7 +8,7 @@ use super::half::uniform;
 
 /// Levels on each side of zero in 8 bits.
 pub const EIGHT_BITS: i8 = 127;
-/// And in 4.
+/// The largest code in 4 bits.
 pub const FOUR_BITS: i8 = 7;
 
 /// The largest magnitude; not finite if one of them is not. Compared as bits, which sort magnitudes alike and what

@@ -43,10 +43,10 @@ pub enum Encoding {
 /// Why bytes are no update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Undecodable {
-    /// Of another length.
+    /// The update has another number of bytes.
     #[error("{have} bytes were given where an update has {want}")]
     WrongLength {
-        /// As given.
+        /// The number of bytes that were given.
         have: usize,
         /// The length of this number of encoded numbers.
         want: usize,

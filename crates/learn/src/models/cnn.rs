@@ -29,7 +29,7 @@ pub fn cnn<T: Lanes>(classes: usize) -> Network<T> {
 pub struct CnnSizes {
     /// Height and width of the images, which must be equal.
     pub sides: [usize; 2],
-    /// Numbers per pixel.
+    /// The number of values per pixel.
     pub colours: usize,
     /// Channels of the first convolution; the second one has twice as many.
     pub filters: usize,

@@ -25,7 +25,7 @@ pub const SYMBOLS: usize = 80;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LstmSizes {
-    /// Symbols per sample.
+    /// The number of symbols per sample.
     pub steps: usize,
     /// Different symbols that there may be.
     pub symbols: usize,

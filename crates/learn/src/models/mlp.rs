@@ -10,7 +10,7 @@ use crate::real::Real;
 /// The sizes of a perceptron.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MlpSizes {
-    /// Numbers per sample.
+    /// The number of values per sample.
     pub features: usize,
     /// Units of the hidden layer; 0 for none.
     pub hidden: usize,

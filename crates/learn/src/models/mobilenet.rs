@@ -34,7 +34,7 @@ pub enum Norm {
 pub struct MobileNetSizes {
     /// Height and width of the images.
     pub sides: [usize; 2],
-    /// Numbers per pixel.
+    /// The number of values per pixel.
     pub colours: usize,
     /// What all channels are multiplied by: 0.25 to 1 in the paper.
     pub width: f64,

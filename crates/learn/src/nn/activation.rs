@@ -43,7 +43,7 @@ pub fn exp(x: f32) -> f32 {
     ((tail * r) * r + r + 1.0) * power
 }
 
-/// 1/(1 + e⁻ˣ).
+/// The logistic function 1/(1 + e⁻ˣ).
 #[inline(always)]
 pub fn sigmoid(x: f32) -> f32 {
     1.0 / (1.0 + exp(-x))

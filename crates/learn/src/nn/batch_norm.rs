@@ -36,7 +36,7 @@ impl BatchNorm {
         Self { name: name.to_owned(), pixels, channels, relu: false }
     }
 
-    /// The same, rectified.
+    /// A batch normalisation followed by a rectifier.
     pub fn relu(name: &str, pixels: usize, channels: usize) -> Self {
         Self { relu: true, ..Self::new(name, pixels, channels) }
     }

@@ -52,7 +52,7 @@ impl Conv {
         self.side + 2 * self.padding + 1 - self.kernel
     }
 
-    /// inputs·k·k.
+    /// The number of inputs of one output: inputs·k·k.
     fn patch_len(&self) -> usize {
         self.inputs * self.kernel * self.kernel
     }

@@ -8,7 +8,7 @@
 use crate::nn::groups::{add, add_product};
 use crate::real::Real;
 
-/// Weights per channel.
+/// The number of weights per channel: a kernel of 3 × 3.
 pub(crate) const TAPS: usize = 9;
 
 /// The sides of input and output.

@@ -18,7 +18,7 @@ pub(crate) struct DotProducts<'a, T> {
     pub(crate) left: &'a [T],
     /// From one to the next.
     pub(crate) left_stride: usize,
-    /// How many.
+    /// The number of rows on the left.
     pub(crate) left_count: usize,
     /// The second factors, and where their runs start.
     pub(crate) right: &'a [T],
@@ -33,7 +33,7 @@ pub(crate) struct DotProducts<'a, T> {
 }
 
 impl<T: Lanes> DotProducts<'_, T> {
-    /// Adds them up.
+    /// Adds the products to the results.
     pub(crate) fn add(self) {
         Arch::new().dispatch(self);
     }

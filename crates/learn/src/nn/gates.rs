@@ -86,7 +86,7 @@ pub struct StepBackward<'a, T> {
     pub output_grad: &'a [T],
     /// In: ∂loss/∂cells through later steps; out: the same for the cells before.
     pub cells_grad: &'a mut [T],
-    /// ∂loss/∂bias, added to.
+    /// ∂loss/∂bias, to which the gradient of the batch is added.
     pub bias_grad: &'a mut [T],
 }
 

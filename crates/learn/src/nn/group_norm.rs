@@ -31,12 +31,12 @@ impl GroupNorm {
         Self { name: name.to_owned(), pixels, channels, groups, relu: false }
     }
 
-    /// The same, rectified.
+    /// A group normalisation followed by a rectifier.
     pub fn relu(name: &str, pixels: usize, channels: usize, groups: usize) -> Self {
         Self { relu: true, ..Self::new(name, pixels, channels, groups) }
     }
 
-    /// Channels per group.
+    /// The number of channels per group.
     fn size(&self) -> usize {
         self.channels / self.groups
     }

@@ -81,7 +81,7 @@ macro_rules! each_group {
 }
 pub(crate) use each_group;
 
-/// `from[at..at + N]`.
+/// Loads `from[at..at + N]` into a group.
 #[inline(always)]
 pub(crate) fn load<T: Real, const N: usize>(from: &[T], at: usize) -> [T; N] {
     let mut group = [T::ZERO; N];
@@ -89,7 +89,7 @@ pub(crate) fn load<T: Real, const N: usize>(from: &[T], at: usize) -> [T; N] {
     group
 }
 
-/// `to[at..at + N] = group`.
+/// Stores a group in `to[at..at + N]`.
 #[inline(always)]
 pub(crate) fn store<T: Real, const N: usize>(to: &mut [T], at: usize, group: [T; N]) {
     to[at..at + N].copy_from_slice(&group);

@@ -31,11 +31,11 @@ pub struct Lstm {
 struct Parts<'a, T> {
     /// `[steps][batch][4·hidden]`: products, then gates, then their gradients.
     gates: &'a mut [T],
-    /// `[steps][batch][hidden]`.
+    /// States of the cells, as `[steps][batch][hidden]`.
     cells: &'a mut [T],
-    /// `[steps][batch][hidden]`.
+    /// Hyperbolic tangents of the cells, as `[steps][batch][hidden]`.
     cells_tanh: &'a mut [T],
-    /// `[batch][hidden]`.
+    /// Gradients of the cells, as `[batch][hidden]`.
     cells_grad: &'a mut [T],
     /// Sum of the two biases.
     bias: &'a mut [T],
@@ -54,7 +54,7 @@ impl Lstm {
         Self { name: name.to_owned(), names: NAMES[level], steps, inputs, hidden }
     }
 
-    /// h ↦ h·W_hhᵀ.
+    /// The shape of the recurrent product h·W_hhᵀ.
     fn recurrent(&self) -> Shape {
         Shape { depth: self.hidden, columns: 4 * self.hidden, depth_stride: 1, column_stride: self.hidden }
     }

@@ -37,7 +37,7 @@ impl Stem {
         9 * self.inputs
     }
 
-    /// Samples per product.
+    /// The number of samples in one matrix product.
     fn together(&self) -> usize {
         (ROWS / self.pixels().max(1)).max(1)
     }

@@ -1,4 +1,4 @@
-//! Columns to rows.
+//! Transposes matrices: columns become rows.
 
 use crate::nn::groups::run;
 use crate::real::Real;

@@ -19,7 +19,7 @@ pub trait Lanes: Real {
     fn vectors_mut<S: Simd>(slice: &mut [Self]) -> (&mut [Self::Vector<S>], &mut [Self]);
     /// The same number in every lane.
     fn splat<S: Simd>(self, simd: S) -> Self::Vector<S>;
-    /// a + b.
+    /// Adds two vectors: a + b.
     fn add_vectors<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
     /// a·b + c, with one rounding where the processor can.
     fn mul_add_vectors<S: Simd>(
@@ -28,9 +28,9 @@ pub trait Lanes: Real {
         b: Self::Vector<S>,
         c: Self::Vector<S>,
     ) -> Self::Vector<S>;
-    /// a − b.
+    /// Subtracts two vectors: a − b.
     fn sub_vectors<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
-    /// a·b.
+    /// Multiplies two vectors element by element: a·b.
     fn mul_vectors<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
     /// A slice shorter than a vector, filled up with zeros.
     fn load_short<S: Simd>(simd: S, slice: &[Self]) -> Self::Vector<S>;

@@ -25,7 +25,7 @@ pub(crate) struct WeightedSums<'a, T> {
     pub(crate) start: Start<'a, T>,
     /// Where runs are written: rows are `row_stride` apart.
     pub(crate) output: &'a mut [T],
-    /// How many.
+    /// The number of rows.
     pub(crate) rows: usize,
     /// From one to the next in the output.
     pub(crate) row_stride: usize,
@@ -38,7 +38,7 @@ pub(crate) struct WeightedSums<'a, T> {
 /// What sums start with.
 #[derive(Clone, Copy)]
 pub(crate) enum Start<'a, T> {
-    /// Nothing.
+    /// The sums begin at zero.
     Zero,
     /// A number per row.
     Rows(&'a [T]),
@@ -55,7 +55,7 @@ struct Place {
 }
 
 impl<T: Lanes> WeightedSums<'_, T> {
-    /// Computes them.
+    /// Computes the weighted sums of all rows.
     pub(crate) fn compute(self) {
         Arch::new().dispatch(self);
     }

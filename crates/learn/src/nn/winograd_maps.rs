@@ -30,11 +30,11 @@ pub(crate) trait Map<const I: usize, const O: usize> {
     fn apply<T: Lanes, S: Simd>(simd: S, x: &[T::Vector<S>; I]) -> [T::Vector<S>; O];
 }
 
-/// Inputs to frequencies.
+/// The map from inputs to frequencies.
 pub(crate) struct Inputs;
 /// Its transpose: gradients of frequencies to gradients of inputs.
 pub(crate) struct InputsTransposed;
-/// Frequencies to outputs.
+/// The map from frequencies to outputs.
 pub(crate) struct Outputs;
 /// Its transpose: gradients of outputs to gradients of frequencies.
 pub(crate) struct OutputsTransposed;

@@ -17,7 +17,7 @@ pub(super) enum SplitSamples {
     Text(NamedText),
 }
 
-/// Texts of files.
+/// The texts of all files, with the name of each file.
 pub(super) struct NamedText {
     pub(super) text: Text,
     /// For each text the name of its file.

@@ -77,13 +77,13 @@ pub enum PartitionError {
         /// The share for validation.
         share: f64,
     },
-    /// Not a concentration.
+    /// The concentration is out of range.
     #[error("the concentration {0} is out of range")]
     Concentration(f64),
 }
 
 impl PartitionError {
-    /// What to change.
+    /// The advice that goes with the error.
     pub fn hint(&self) -> String {
         match self {
             Self::NoDevices => "name at least one device".to_owned(),

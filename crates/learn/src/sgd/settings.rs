@@ -49,12 +49,12 @@ impl LocalOptions {
     }
 }
 
-/// How devices train.
+/// The settings of a local update.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SgdSettings {
-    /// η.
+    /// The learning rate η.
     pub learning_rate: f32,
-    /// Samples a step.
+    /// The number of samples per step.
     pub batch: usize,
     /// The length of a round's training.
     pub steps: Steps,
@@ -69,7 +69,7 @@ impl SgdSettings {
         Self { learning_rate, batch, steps, options: LocalOptions::default() }
     }
 
-    /// Checks the ranges.
+    /// Checks that every value is in its range.
     pub fn checked(self) -> Result<Self, LearnError> {
         let refuse = |name, value: f64, wanted| Err(LearnError::BadSetting { name, value, wanted });
         if !(self.learning_rate > 0.0 && self.learning_rate <= 1e6) {

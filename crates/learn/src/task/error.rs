@@ -31,7 +31,7 @@ pub enum TaskError {
     /// A parameter's value is of another kind or out of range.
     #[error("{name} is {value}")]
     BadParam {
-        /// The parameter.
+        /// The name of the parameter.
         name: &'static str,
         /// The value that was given.
         value: String,
@@ -41,7 +41,7 @@ pub enum TaskError {
     /// The samples cannot be shared in this way.
     #[error("the samples of {task} cannot be shared {sharing}")]
     NoSuchSharing {
-        /// The task.
+        /// The name of the task.
         task: &'static str,
         /// The way that was asked for.
         sharing: &'static str,
@@ -56,7 +56,7 @@ pub enum TaskError {
     NotAsDeclared {
         /// The first of the files.
         file: PathBuf,
-        /// What differs.
+        /// The property in which they differ.
         what: &'static str,
         /// As in the file.
         found: String,
@@ -115,7 +115,7 @@ pub enum TaskError {
 }
 
 impl TaskError {
-    /// What to do.
+    /// The advice that goes with the error.
     pub fn hint(&self) -> String {
         match self {
             Self::Unknown { name } => {

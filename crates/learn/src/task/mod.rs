@@ -102,7 +102,7 @@ impl Task {
         (self.row.source)(&self.params)
     }
 
-    /// The network, untrained.
+    /// Builds the network of the task, without training it.
     pub fn network(&self) -> Result<Network<f32>, LearnError> {
         (self.row.network)(&self.params)
     }

@@ -29,7 +29,7 @@ pub struct Param {
 /// The values that a parameter takes.
 #[derive(Debug, PartialEq)]
 pub enum ParamKind {
-    /// True or false.
+    /// A parameter that is true or false.
     Flag,
     /// A whole number within a range.
     Count(RangeInclusive<usize>),
@@ -90,13 +90,13 @@ impl fmt::Debug for Sizes {
 /// A value that is given to a parameter, or that a task has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParamValue<'a> {
-    /// True or false.
+    /// A value that is true or false.
     Flag(bool),
-    /// A whole number.
+    /// A whole number from 0.
     Count(usize),
-    /// A number.
+    /// A number with a fraction.
     Number(f64),
-    /// A name.
+    /// The name of an alternative.
     Choice(&'a str),
     /// A list of sizes.
     Sizes(Sizes),

@@ -74,7 +74,7 @@ pub struct TaskSettings {
     /// The share of every device's training samples that is held out: models are evaluated on these samples while a run
     /// goes on, and on the test samples once at its end.
     pub validation: f64,
-    /// How devices train.
+    /// The settings of local training.
     pub sgd: SgdSettings,
     /// The files of a task that trains on the user's own.
     pub own: OwnData,

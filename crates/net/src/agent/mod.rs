@@ -46,7 +46,7 @@ pub use crate::wire::task::OfferedTask;
 
 #[derive(Clone)]
 pub struct AgentSettings {
-    /// HOST:PORT.
+    /// The address of the server, as `HOST:PORT`.
     pub server: String,
     pub credentials: Credentials,
     /// It trains whatever task the server offers; [`BuiltInTasks`] trains those that fedflip brings along.
@@ -64,7 +64,7 @@ pub struct AgentSettings {
 pub enum News {
     /// The agent reads the data of this task.
     Reading {
-        /// Such as `mnist-cnn`.
+        /// The name of the task, such as `mnist-cnn`.
         task: &'static str,
     },
     Calibrating,

@@ -21,7 +21,7 @@ const CALIBRATION_TIME: Duration = Duration::from_secs(5);
 /// A device that holds out fewer samples reports nothing of them: the sums of one sample would reveal its label.
 const HELD_OUT_MIN: f64 = 10.0;
 
-/// An encoded update.
+/// The result of a local update: the encoded update and its numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Trained {
     pub bytes: Bytes,

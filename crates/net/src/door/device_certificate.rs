@@ -48,7 +48,7 @@ impl DeviceCertificate {
     }
 }
 
-/// Parses `fedflip:device/NAME/coin/HEX`.
+/// Parses `fedflip:device/NAME/coin/HEX` into name and coin.
 fn parse(uri: &str) -> Option<Caller> {
     let (name, digits) = uri.strip_prefix("fedflip:device/")?.split_once("/coin/")?;
     Some(Caller { name: name.parse().ok()?, coin: CoinPublic::from_bytes(unhex(digits)?)? })

@@ -61,7 +61,7 @@ const BACKLOG: i32 = 4096;
 /// The least time for a handshake: two round trips over a satellite, and a moment for a slow device to compute.
 const HANDSHAKE_WITHIN_MIN: Duration = Duration::from_secs(3);
 
-/// How peers authenticate.
+/// How server and devices prove who they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Security {
     /// Both sides have certificates; the server's are in a folder of the authority.

@@ -46,7 +46,7 @@ impl RevokedNames {
 struct State {
     places: usize,
     places_ever: u64,
-    /// Handshakes in progress.
+    /// The handshakes in progress, by address block.
     waiting: Waiting,
     /// Each device's connections, the oldest first, without those that were cut.
     devices: BTreeMap<DeviceName, Vec<Live>>,
@@ -162,7 +162,7 @@ impl Registry {
     }
 }
 
-/// A handshake.
+/// A handshake in progress, with its place at the server.
 pub(super) struct Arrival {
     pub(super) place: Place,
     /// The time for the handshake.

@@ -37,7 +37,7 @@ pub(crate) fn is_slow(secs: f64, expected_secs: f64) -> bool {
 /// An upload that the server has received.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Upload {
-    /// The granted rate.
+    /// The granted rate in Mbit/s.
     pub mbps: f64,
     /// The time of the upload at that rate.
     pub granted_secs: f64,

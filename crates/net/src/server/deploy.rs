@@ -61,7 +61,7 @@ pub struct Deployment {
     pub operators_folder: Option<PathBuf>,
 }
 
-/// Evaluates a model.
+/// A function that evaluates a model.
 pub type Evaluate<'a> = &'a mut dyn FnMut(&Arc<ModelVector>) -> Result<Metrics, LearnError>;
 
 /// A run calls these functions of the program that started it.
@@ -89,7 +89,7 @@ pub trait Observer {
 pub struct PlanStart<'a> {
     pub header: &'a Header,
     pub planned: &'a Planned,
-    /// The run's folder.
+    /// The folder of the run.
     pub folder: &'a Path,
     pub after_round: u64,
 }

@@ -25,7 +25,7 @@ pub(crate) struct Current {
     /// Whether answers are still accepted.
     is_open: bool,
     awaited_count: usize,
-    /// In device order.
+    /// The devices that joined the round, in the order of the fleet.
     joined: BTreeMap<usize, Joined>,
 }
 

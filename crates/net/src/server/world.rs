@@ -75,7 +75,7 @@ pub(crate) struct NetWorld<'a> {
     pub scored_by: &'a [Metric],
     /// Returns true when the run should stop.
     pub stop: &'a dyn Fn() -> bool,
-    /// The run's folder.
+    /// The folder of the run.
     pub folder: PathBuf,
     pub clock: &'a mut Clock,
     /// Until then a restarted server recalls no benched devices.

@@ -64,7 +64,7 @@ pub struct PlannedDevice {
     pub q: f64,
     /// The probability of the device's coin is q over this.
     pub availability: f64,
-    /// a/q.
+    /// The aggregation weight a/q of the device.
     pub weight: f64,
     /// q and a/q of quiet rounds, if there are any.
     pub quiet: Option<[f64; 2]>,
@@ -81,7 +81,7 @@ pub enum Fate {
         train_loss: f64,
     },
     Lost {
-        /// Such as `deadline`.
+        /// The reason as one word, such as `deadline`.
         reason: String,
     },
 }

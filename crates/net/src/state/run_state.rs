@@ -42,7 +42,7 @@ pub struct RunState {
     pub(super) incidents: Incidents,
     /// Names and coins, by slot.
     pub(super) devices: Vec<(String, [u8; KEY_BYTES])>,
-    /// The newest plan.
+    /// The plan that is in force.
     pub(super) plan: Option<StoredPlan>,
     /// Whether the first model's evaluation is committed.
     pub(super) has_initial: bool,

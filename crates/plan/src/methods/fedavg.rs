@@ -15,7 +15,7 @@ use crate::schedule::Schedule;
 
 /// The weighted mean of the cohort.
 pub(crate) struct FedAvg(pub CohortSize);
-/// The unbiased sum.
+/// K of N without replacement, and the unbiased sum of their updates.
 pub(crate) struct FedAvgUnbiased(pub CohortSize);
 
 impl Method for FedAvg {

@@ -14,7 +14,7 @@ use crate::schedule::Schedule;
 pub(crate) struct Multinomial(pub CohortSize);
 
 impl Method for Multinomial {
-    /// 1 − (1 − a)^K.
+    /// q = 1 − (1 − a)^K: the probability to be among K draws.
     fn rule(&self, fleet: &Fleet) -> Option<Result<Vec<f64>, PlanError>> {
         let draws = self.0.get() as f64;
         let q = fleet.weights().iter().map(|&a| -(draws * (-a).ln_1p()).exp_m1());

@@ -13,7 +13,7 @@ use crate::parameter::CohortSize;
 use crate::sampler::{Draw, Observed, Quantity, Question, Sampler};
 use crate::schedule::Schedule;
 
-/// The optimal probabilities.
+/// Coins with the optimal probabilities for the norms of a round.
 pub(crate) struct Ocs(pub CohortSize);
 /// Their approximation from sums.
 pub(crate) struct OcsApprox(pub CohortSize);

@@ -11,11 +11,11 @@ use crate::solve::{exact, line_search, paper, sampled, tight};
 pub(crate) struct Auto;
 /// Σ q c for a sampling variance.
 pub(crate) struct AutoLinear;
-/// P2.
+/// Minimises P2, the paper's bound on the total time.
 pub(crate) struct Exact;
 /// P3 in closed form.
 pub(crate) struct Paper;
-/// P3 as printed.
+/// Minimises P3 by Algorithm 2 as printed.
 pub(crate) struct PaperLinesearch;
 /// P2 with Theorem 2's first bound.
 pub(crate) struct Tight;

@@ -19,7 +19,7 @@ use crate::sampler::{Observed, Sampler};
 /// A mean over draws, with what it may be off by.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Estimate {
-    /// The mean.
+    /// The mean of the estimate.
     pub mean: f64,
     /// Its standard error; 0 where nothing is random.
     pub std_error: f64,
@@ -94,7 +94,7 @@ fn mean_of(draws: u64, mut quantity: impl FnMut(u64) -> f64) -> Estimate {
 
 /// Where the cohorts come from that decide the gap.
 enum Cohorts {
-    /// Everybody, always.
+    /// All devices, in every round.
     Certain(usize),
     /// Few are expected: only those draws count that have at least two.
     AtLeastTwo(AtLeastTwo),

@@ -13,7 +13,7 @@ use crate::problem::RoundModel;
 
 /// A model of the expected round time that is increasing and linear in each single q_n.
 pub(crate) trait RoundTime {
-    /// Its value.
+    /// The value of the objective at q, in seconds.
     fn secs(&mut self, q: &[f64]) -> f64;
 
     /// Its value; its partial derivatives, none negative, replace `gradient`.

@@ -99,7 +99,7 @@ fn as_printed_values(width_secs: f64, step_secs: f64) -> Result<usize, PlanError
 struct Best {
     q: Vec<f64>,
     objective: f64,
-    /// Its M.
+    /// The time budget M of this step.
     budget_secs: f64,
     /// How far the next values of M are.
     step_secs: f64,

@@ -22,18 +22,18 @@ const STEPS_MAX: usize = 200;
 /// What is minimised over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Luo<'a> {
-    /// a_n.
+    /// The data shares a_n.
     pub weights: &'a [f64],
     /// G_n, all above 0; empty where every device has the same.
     pub norms: &'a [f64],
-    /// B ≥ 0.
+    /// The offset B ≥ 0 of the objective.
     pub offset: f64,
     /// c_n above 0: the time of a round if every draw were device n.
     pub cost_secs: &'a [f64],
 }
 
 impl Luo<'_> {
-    /// √b_n = a_n G_n.
+    /// √b_n = a_n G_n: the weight of device n in the objective.
     fn root(&self, n: usize) -> f64 {
         self.weights[n] * self.norms.get(n).copied().unwrap_or(1.0)
     }

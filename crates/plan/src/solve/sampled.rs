@@ -19,7 +19,7 @@ use crate::scheme::Scheme;
 
 /// One gradient re-solves a round per device and draw: beyond this it would take minutes.
 const DEVICES_MAX: usize = 5_000;
-/// 4,096 cohorts.
+/// With 12 devices there are 4,096 cohorts, few enough to add up exactly.
 const ENUMERATED_DEVICES_MAX: usize = 12;
 /// Participants visited per gradient: some ten milliseconds.
 const VISITS_DESCENDING: f64 = 1e6;

@@ -5,7 +5,7 @@
 pub enum Search {
     /// As printed: one value every ε seconds, and the best of these.
     AsPrinted {
-        /// ε.
+        /// The step ε of the line search, in seconds.
         step_secs: f64,
     },
     /// Equally spaced values, then ever finer steps around the best.

@@ -104,7 +104,7 @@ impl RunWriter {
         Ok(py.detach(|| self.with_folder(|folder| Ok(folder.append_initial(initial)?)))?)
     }
 
-    /// Appends a round.
+    /// Appends the record of a round.
     fn append(&self, py: Python<'_>, json: &str) -> PyResult<()> {
         let round: Round = parsed(json)?;
         let mut rounds = self.rounds.lock().unwrap_or_else(PoisonError::into_inner);

@@ -29,7 +29,7 @@ const PARAMETERS: &str = "model";
 pub(super) enum Models {
     /// In the run's folder, until they are asked for.
     Folder(PathBuf),
-    /// In memory.
+    /// Both models are in memory.
     Memory { model: Option<Tensors>, best: Option<Tensors> },
 }
 

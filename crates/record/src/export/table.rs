@@ -11,7 +11,7 @@ use crate::schema::Round;
 /// Named columns of one length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Of what.
+    /// The name of the column.
     pub name: &'static str,
     /// The name and the values of each column.
     pub columns: Vec<(String, Column)>,
@@ -20,9 +20,9 @@ pub struct Table {
 /// The values of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Whole numbers.
+    /// A column of whole numbers.
     Whole(Vec<i64>),
-    /// Numbers.
+    /// A column of numbers.
     Number(Vec<f64>),
     /// Numbers that may be missing.
     Optional(Vec<Option<f64>>),

@@ -7,7 +7,7 @@ pub(crate) const STYLE: &str = include_str!("../../assets/figure.css");
 /// The names' values by day and by night: name, light, dark.
 const COLOURS: &str = include_str!("../../assets/colours.txt");
 
-/// Something drawn.
+/// A drawing in SVG with its size.
 #[derive(Clone, Debug)]
 pub struct Figure {
     /// For a file, such as `accuracy`; no two in a report have the same.

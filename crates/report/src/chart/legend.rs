@@ -3,7 +3,7 @@
 use super::canvas::{Anchor, Canvas, Shape};
 use super::palette::SchemeStyle;
 
-/// One colour's meaning.
+/// A colour or a shape, and its meaning in words.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub text: String,
@@ -23,11 +23,11 @@ impl Entry {
 /// What stands in front of the text.
 #[derive(Clone, Debug)]
 pub(crate) enum Sign {
-    /// With this class.
+    /// A line of this class.
     Line(String),
-    /// With this class.
+    /// A mark of this class.
     Mark(String, Shape),
-    /// With this class.
+    /// A box of this class.
     Box(&'static str),
 }
 

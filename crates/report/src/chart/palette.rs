@@ -38,7 +38,7 @@ impl SchemeStyle {
         }
     }
 
-    /// For a curve.
+    /// The class of a curve in this colour.
     pub(crate) fn line_class(self) -> String {
         format!("line c{} d{}", self.colour, self.dashes)
     }

@@ -23,7 +23,7 @@ const BOTTOM_PX: f64 = 44.0;
 
 /// What stands along an axis.
 pub(crate) struct Axis {
-    /// With its unit.
+    /// The title of the axis, with its unit.
     pub title: String,
     /// From where to where it goes.
     pub range: (f64, f64),

@@ -1,6 +1,6 @@
 //! From values to pixels, with ticks that people can read.
 
-/// A linear scale.
+/// A linear map from values to pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
     pub low: f64,

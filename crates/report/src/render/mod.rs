@@ -63,7 +63,7 @@ pub const FORMATS: &[Format] = &[
 pub struct OutputFile {
     /// From the folder that is written to; empty for the one file that a format makes.
     pub path: String,
-    /// All of it.
+    /// The complete content of the file.
     pub bytes: Vec<u8>,
 }
 

@@ -32,7 +32,7 @@ pub(super) fn render(figure: &Figure) -> Result<Vec<u8>, ReportError> {
 #[derive(Default)]
 struct Content {
     operators: String,
-    /// In thousandths.
+    /// The opacities that the page uses, in thousandths.
     alphas: BTreeSet<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Figures as pixels.
+//! Renders figures as pixels.
 
 use resvg::tiny_skia::{Pixmap, Transform};
 

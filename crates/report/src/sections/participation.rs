@@ -54,7 +54,7 @@ pub(super) fn data(Material { group, .. }: &Material<'_>) -> Option<Block> {
     Some(Block::Data(Table::of(rows)?.named("participation", "Participation", "")))
 }
 
-/// A device.
+/// A device as a point of the figure.
 struct Point<'a> {
     name: &'a str,
     taken: u64,

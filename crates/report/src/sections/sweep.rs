@@ -26,7 +26,7 @@ pub struct SweepPoint<'a> {
     pub label: &'a [(String, String)],
     /// How the scheme did.
     pub scheme: &'a SchemeRuns,
-    /// Over the reference.
+    /// The speed-up over the reference.
     pub speed_up: Option<SpeedUp>,
 }
 

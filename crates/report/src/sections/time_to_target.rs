@@ -38,7 +38,7 @@ pub fn table(group: &Group, reference: Option<&SchemeRuns>) -> Option<Table> {
     Some(Table::of(rows)?.named("table1", &format!("Time to {}", group.target_words()), &note))
 }
 
-/// One scheme.
+/// The row of one scheme.
 fn row(group: &Group, scheme: &SchemeRuns, best: Option<f64>, reference: Option<&SchemeRuns>) -> Vec<Field> {
     let standing = &scheme.standing;
     let (hours, bound) = (mean(standing.hours), standing.bound());

@@ -88,7 +88,7 @@ pub enum DeployError {
     Range {
         /// The name of the setting, such as `devices_min`.
         setting: &'static str,
-        /// The refused number.
+        /// The number that was refused.
         value: f64,
         /// What would be right.
         wanted: String,
@@ -98,7 +98,7 @@ pub enum DeployError {
     BadAddress {
         /// The name of the setting, such as `listen`.
         setting: &'static str,
-        /// The refused text.
+        /// The text that was refused.
         text: String,
     },
 }

@@ -22,7 +22,7 @@ pub type ForeignEvaluate = Box<dyn FnMut(&Arc<ModelVector>) -> Result<Vec<(Strin
 
 /// An evaluation by the program that serves a scenario.
 pub struct ForeignEvaluation {
-    /// Evaluates a model.
+    /// The function that evaluates a model.
     pub evaluate: ForeignEvaluate,
     /// Whether smaller values of a metric are better, where neither the table of metrics nor the target says so.
     pub falls: Box<dyn Fn(&str) -> bool + Send>,

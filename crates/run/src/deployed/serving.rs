@@ -27,9 +27,9 @@ pub struct Serving<'a> {
     pub scenario: &'a Scenario,
     /// The run's folder; a run in it is resumed.
     pub out: &'a Path,
-    /// Where devices call.
+    /// The address at which devices connect.
     pub listen: SocketAddr,
-    /// How devices authenticate.
+    /// How server and devices prove who they are.
     pub security: Security,
     /// Where metrics and health are served, and to whom.
     pub status: Option<(SocketAddr, Reach)>,

@@ -55,7 +55,7 @@ pub(super) const SECTIONS: [(&str, &str); 15] = [
 type Get = fn(&Scenario) -> Option<Value>;
 type Set = fn(&mut Scenario, &Given<'_>) -> Result<(), Refusal>;
 
-/// A key.
+/// A key of a scenario: its name, comment, default, reader and printer.
 pub(super) struct Key {
     pub section: &'static str,
     pub name: &'static str,
@@ -78,7 +78,7 @@ enum Access {
 
 /// How a key stands in a new scenario.
 pub(super) enum Shown {
-    /// With its default.
+    /// The line is printed with its default.
     Set,
     /// Commented out with its default, which follows from others: written down, it would stay behind them.
     Follows,
@@ -154,7 +154,7 @@ impl Key {
         !matches!(self.shown, Shown::Shorthand) && !self.is("", "preset")
     }
 
-    /// Where it belongs.
+    /// The section of the key, in words for a message.
     pub(super) fn whereabouts(&self) -> String {
         if self.section.is_empty() {
             "above all sections".to_owned()

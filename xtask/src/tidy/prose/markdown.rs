@@ -62,7 +62,7 @@ fn item(line: &str) -> &str {
     numbered.or(bullet).unwrap_or(line)
 }
 
-/// `[text](target)` becomes `text`.
+/// The line with `text` in the place of `[text](target)`.
 fn without_links(line: &str) -> String {
     let mut plain = String::new();
     let mut rest = line;
