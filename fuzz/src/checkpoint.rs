@@ -13,7 +13,7 @@ pub fn check(bytes: &[u8]) {
     }
 }
 
-/// A time comes back to the last bit, unless it is none: that is nothing to go on from.
+/// A time comes back to the last bit, unless it is none: that is nothing to continue from.
 fn there_and_back(secs: f64) {
     let records = Mark { bytes: secs.to_bits(), crc: 0 };
     let checkpoint = Checkpoint {

@@ -10,7 +10,7 @@ use crate::memory;
 
 /// Of a packed file, this much is expected.
 const UNPACKED_BYTES: u64 = 4096;
-/// Of a batch of images, so many.
+/// The number of images in a batch.
 const LABELS: [u8; 2] = [3, 9];
 
 /// What comes out has the size that was announced, or there is a refusal.

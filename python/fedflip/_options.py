@@ -36,7 +36,7 @@ class Options:
     ) -> None:
         self.threads = checked_threads(threads)
         folder = path_text("out", out, optional=True)
-        # Code of the caller may change the present folder while a run goes on.
+        # Code of the caller may change the present folder while a run is in progress.
         self.out = None if folder is None else os.path.abspath(folder)
         self._resume = flag("resume", resume)
         self.data_dir = path_text("data_dir", data_dir, optional=True)

@@ -19,7 +19,7 @@ __all__ = ["PREFETCH", "Dispatcher"]
 
 #: A worker has its next order before it is done with the present one.
 PREFETCH = 2
-#: So many workers in a row may die of one training, and so many may die before they are ready.
+#: This number of workers in a row may die of one training, and as many may die before they are ready.
 _CRASHES_MAX = 3
 _TIMEOUTS_MAX = 2
 #: Deaths are usually seen at once; a child of a worker may hide one for so long.

@@ -43,7 +43,7 @@ class ModelRows:
         self._models = 0
 
     def admit(self, array: Array, users: int) -> LentModel:
-        """A model for so many jobs."""
+        """A model for this number of jobs."""
         self._models += 1
         return LentModel(self._models, array, users)
 

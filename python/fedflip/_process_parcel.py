@@ -17,7 +17,7 @@ from fedflip._native_learner import NativeLearner
 
 __all__ = ["Parcel", "pack", "unpack"]
 
-#: Arrays of at least so many bytes are stored beside the pickle, where workers share them.
+#: Arrays of at least this number of bytes are stored beside the pickle, where workers share them.
 _LARGE = 4096
 _ALIGNED = 64
 _LENGTH = struct.Struct("<Q")

@@ -18,7 +18,7 @@ __all__ = ["Samples", "moved", "opened", "size_of"]
 
 Collate = Callable[[list[Any]], Any]
 
-#: Samples of several batches are gathered at once up to so many bytes.
+#: Samples of several batches are gathered at once up to this number of bytes.
 _GATHERED = 32 << 20
 
 

@@ -162,7 +162,7 @@ def test_a_rust_agent_and_python_agents_train_a_built_in_task_together(tmp_path:
         agents: list[Any] = []
 
         def ready(at: Any) -> None:
-            # The server goes on when this function returns, so the second device waits for the first elsewhere.
+            # The server continues when this function returns, so the second device waits for the first elsewhere.
             threading.Thread(target=begin, args=(at,)).start()
 
         def begin(at: Any) -> None:

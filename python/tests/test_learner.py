@@ -271,7 +271,7 @@ class TestFlatLearner:
             flat.train(model, KEY)
         assert time.monotonic() - begun < 5 and (caught.value.device, caught.value.round) == (2, 3)
         assert stopped.wait(5), "the helper thread must end"
-        # Other calls go on, and the same exceptions arrive.
+        # Other calls continue, and the same exceptions arrive.
         assert flat.train(model, KEY._replace(round=4))[1] == 0.0
         flat.close()
 

@@ -84,7 +84,7 @@ def test_threads_that_share_a_scheme_do_not_share_exceptions() -> None:
         if record.round == 1:
             thread = threading.Thread(target=other)
             thread.start()
-            # The exception is raised, and perhaps not yet taken, when this run goes on.
+            # The exception is raised, and perhaps not yet taken, when this run continues.
             assert other_draws.wait(60)
 
     done = ff.simulate(Quadratic(), plan=scheme, rounds_max=3, progress=False, callbacks=[in_between])

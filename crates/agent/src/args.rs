@@ -10,7 +10,7 @@ use tracing_subscriber::filter::LevelFilter;
 ///
 /// The server says what is learnt. The device trains on its own samples (--data), which it shows to nobody, or on its
 /// share of a public data set, which must be here (`fedflip data get`). The agent stays until the run is over, and comes back by itself whenever the line breaks. If the run ends while it is
-/// away, and the server with it, nobody is left to say so: it goes on trying, or until --give-up-secs.
+/// away, and the server with it, nobody is left to say so: it tries until --give-up-secs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! The run that goes on, or the last one: its numbers, its curves, and the lines that it writes to the log.
+//! The run in progress, or the last one: its numbers, its curves, and the lines that it writes to the log.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::tally::{self, Tally, Timeline};
 /// After this number of lines about lost devices, only every doubling of their number is worth a line.
 const LOST_LINES_MAX: u64 = 20;
 
-/// The run that goes on, or the last one, in words and numbers.
+/// The run in progress, or the last one, in words and numbers.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct RunStatus {
     pub(crate) title: String,
@@ -34,7 +34,7 @@ pub(crate) struct RunStatus {
     detail: Option<String>,
 }
 
-/// The run that goes on, or the last one.
+/// The run in progress, or the last one.
 #[derive(Debug)]
 pub(crate) struct Current {
     pub(crate) roster: Arc<Roster>,
@@ -65,7 +65,7 @@ impl RunStatus {
         }
     }
 
-    /// How the run ended, for people; none while it goes on.
+    /// How the run ended, for people; none while it is in progress.
     pub(crate) fn ended(&self) -> Option<String> {
         let how = match self.summary.end {
             Some(reason) => reason.in_words(self.header.deployed.is_some()),

@@ -6,7 +6,7 @@
 //!
 //! # Layout
 //!
-//! - [`live`]: the view: the run that goes on (`current`), and the curves of those before it.
+//! - [`live`]: the view: the run in progress (`current`), and the curves of those before it.
 //! - [`standings`]: how the schemes of a comparison did so far.
 //! - [`series`]: curves of bounded size.
 //! - [`tally`]: what each device did so far, and who did what in the latest round.

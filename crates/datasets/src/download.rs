@@ -1,4 +1,4 @@
-//! Downloading: files by address with curl, going on where it stopped; packages with their clients.
+//! Downloading: files by address with curl, continuing where it stopped; packages with their clients.
 //!
 //! A file arrives as `NAME.part` and has its own name only when it is all there. A broken download is
 //! tried again as long as it gets further. What is there stays for the next time; what is wrong does not.
@@ -13,7 +13,7 @@ use super::programs::{Job, Runner};
 use super::progress::{Listener, Progress};
 use super::sums;
 
-/// A server that sends a little at a time and breaks off must not keep us for ever.
+/// A server that sends a little at a time and is interrupted must not keep us for ever.
 const ATTEMPTS_MAX: usize = 20;
 
 /// Where and how a set is downloaded.
@@ -54,7 +54,7 @@ impl Download<'_> {
                 Ok(_) if grown => {}
                 Ok(_) => break,
                 Err(_) if grown => tell(Progress::Step("the connection broke; going on where it stopped")),
-                // Not every server can go on in the middle: then once more from the start.
+                // Not every server can continue in the middle: then once more from the start.
                 Err(error) if before > 0 && !from_start && cannot_resume(&error) => {
                     tell(Progress::Step("the server cannot go on in the middle; starting again"));
                     from_start = true;

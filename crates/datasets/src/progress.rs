@@ -1,4 +1,4 @@
-//! What getting a set tells while it goes on.
+//! Progress of a download.
 
 /// A word on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The division of the band among the devices of a round, with the times that come before and after their work.
+//! The division of the bandwidth among the devices of a round, with the times that come before and after their work.
 
 use fedflip_fleet::RoundCosts;
 use fedflip_fleet::bandwidth::{Allocation, DeviceJob, Division};
@@ -22,7 +22,7 @@ pub struct Divided {
 }
 
 impl Divided {
-    /// Divides the band among a cohort, whose downloads come first. `deadline` is asked with the work of the devices,
+    /// Divides the bandwidth among a cohort, whose downloads come first. `deadline` is asked with the work of the devices,
     /// counted from the start of the round; `delayed_jobs` is memory that rounds use again.
     pub fn of(
         cohort: &Cohort,
@@ -41,7 +41,7 @@ impl Divided {
 }
 
 impl Engine<'_> {
-    /// Divides the band among a cohort. Devices that work without rounds have divided it already, and their world's clock
+    /// Divides the bandwidth among a cohort. Devices that work without rounds have divided it already, and their world's clock
     /// counts everything else.
     pub(crate) fn divided<W: World>(
         &self,

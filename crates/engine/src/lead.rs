@@ -15,7 +15,7 @@ pub struct Lead {
 }
 
 impl Lead {
-    /// Devices share the downlink as in any round. Their answers share the band of uploads, divided as it is for updates.
+    /// Devices share the downlink as in any round. Their answers share the bandwidth of uploads, divided as it is for updates.
     pub(crate) fn of(cohort: &Cohort, costs: &RoundCosts, division: Division) -> Self {
         let download_secs = costs.downlink.secs(cohort.receivers().iter().map(|receiver| receiver.job));
         let asked_secs = match cohort.answers() {

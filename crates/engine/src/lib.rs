@@ -21,7 +21,7 @@
 //!
 //! - [`world`]: the seam to the devices; [`lead`]: what a round takes before its cohort computes.
 //! - [`round`]: a round, its steps numbered as in the paper's Algorithm 1.
-//! - [`divided`]: the division of the band, and the times before and after the work of devices.
+//! - [`divided`]: the division of the bandwidth, and the times before and after the work of devices.
 //! - [`aggregation`]: which sum of the updates a run makes: unbiased, or robust and biased.
 //! - [`aggregate`]: that sum in device order, whatever the order of arrival; [`trimmed`]: a sum without its extremes.
 //! - [`norms`]: the usual norm of updates.

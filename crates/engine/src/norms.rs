@@ -11,7 +11,7 @@ use fedflip_record::{Line, Round};
 
 use crate::aggregation::Clip;
 
-/// The rounds that are remembered: as training goes on, updates become shorter.
+/// The rounds that are remembered: as training proceeds, updates become shorter.
 const ROUNDS_KEPT: usize = 31;
 /// The rounds from which on the past alone decides.
 pub const ROUNDS_TO_LEARN: usize = 3;

@@ -24,10 +24,10 @@ pub struct Engine<'a> {
     pub fleet: &'a Fleet,
     /// q and a/q of every round, and the rounds that are evaluated.
     pub schedule: &'a Schedule,
-    /// The band that uploads share, and what a round costs besides. Where devices are real, downloads and overhead happen
+    /// The bandwidth that uploads share, and what a round costs besides. Where devices are real, downloads and overhead happen
     /// by themselves, and are not set.
     pub costs: RoundCosts,
-    /// How the devices share the band.
+    /// How the devices share the bandwidth.
     pub division: Division,
     /// After this time a round is over for devices that have not reported; without one, the world's own deadline
     /// holds, if it has one.

@@ -88,7 +88,7 @@ pub trait World {
 /// The devices of a round: what each has to do, and its aggregation weight.
 ///
 /// Where devices work without rounds, a round is a step of the server, and its cohort are the devices whose work ended
-/// since the step before. They have divided the band among themselves, and each has its own lag.
+/// since the step before. They have divided the bandwidth among themselves, and each has its own lag.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cohort {
     device_jobs: Vec<DeviceJob>,
@@ -146,7 +146,7 @@ impl Cohort {
         self.lags.push(lag);
     }
 
-    /// The shares of devices that have worked without a round; empty where the engine divides the band.
+    /// The shares of devices that have worked without a round; empty where the engine divides the bandwidth.
     pub fn worked(&self) -> &[Share] {
         &self.worked
     }

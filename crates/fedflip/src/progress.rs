@@ -1,4 +1,4 @@
-//! What is going on, for people only and on standard error: a word while something takes long, gone when done,
+//! What is in progress, for people only and on standard error: a word while something takes long, gone when done,
 //! or plain lines now and then where nothing can be overwritten.
 
 use std::io::{IsTerminal, Write};

@@ -1,4 +1,4 @@
-//! How the devices of a cohort share one band: the paper's adaptive allocation, in which all finish together, and the
+//! How the devices of a cohort share one bandwidth: the paper's adaptive allocation, in which all finish together, and the
 //! equal split to compare it with.
 
 use crate::error::FleetError;

@@ -1,13 +1,13 @@
-//! What a round costs besides computing: the band for uploads, the download of the model, and the overhead.
+//! What a round costs besides computing: the bandwidth for uploads, the download of the model, and the overhead.
 
 use crate::bandwidth::Job;
 use crate::link::{Band, Link};
 use crate::units::{Mbps, Secs};
 
-/// The cost model of a round. The paper's has a band and nothing else: `bandwidth.into()`.
+/// The cost model of a round. The paper's has a bandwidth and nothing else: `bandwidth.into()`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoundCosts {
-    /// The band that uploads share.
+    /// The bandwidth that uploads share.
     pub band: Band,
     /// How devices get the model at the start of a round.
     pub downlink: Downlink,
@@ -51,7 +51,7 @@ impl RoundCosts {
         Self { downlink, ..self }
     }
 
-    /// t/min(f_tot, limit): the upload of a device that has the whole band for itself.
+    /// t/min(f_tot, limit): the upload of a device that has the whole bandwidth for itself.
     pub fn upload_alone_secs(&self, job: Job) -> f64 {
         if job.load_mbit > 0.0 { job.load_mbit / self.band.alone_mbps(job.link) } else { 0.0 }
     }

@@ -84,7 +84,7 @@ fn in_order_of_need(device_jobs: &[DeviceJob], band: Band, deadline: Deadline) -
     places
 }
 
-/// The part of the band with which `job` finishes by `limit_secs` if it uploads after `start_secs`; infinite if nothing
+/// The part of the bandwidth with which `job` finishes by `limit_secs` if it uploads after `start_secs`; infinite if nothing
 /// suffices.
 fn need(job: Job, band: Band, start_secs: f64, limit_secs: f64) -> f64 {
     let upload_secs = limit_secs - job.compute_secs.max(start_secs);

@@ -56,7 +56,7 @@ impl Finish {
     }
 }
 
-/// The earliest common finish of `jobs` on a band. Without jobs, T is 0.
+/// The earliest common finish of `jobs` on a bandwidth. Without jobs, T is 0.
 pub fn finish_together<I>(jobs: I, band: impl Into<Band>) -> Finish
 where
     I: Iterator<Item = Job> + Clone,
@@ -121,7 +121,7 @@ where
 {
     let slowest = jobs.clone().fold(0.0_f64, |slowest, job| slowest.max(job.compute_secs));
     let senders = jobs.filter(|job| job.load_mbit > 0.0);
-    // The limits of single links come later: here they would only hide the band's own root.
+    // The limits of single links come later: here they would only hide the bandwidth's own root.
     let alone_secs = |job: Job| {
         let link = Link { limit_mbps: f64::INFINITY, ..job.link };
         job.load_mbit / Band::Shannon(spectrum).alone_mbps(link)
@@ -247,7 +247,7 @@ mod tests {
             prop_assert!(round_secs(&jobs, mbps) <= any_split * (1.0 + 1e-12));
         }
 
-        /// Finishing together, caps and all: everybody ends at T̂, nobody exceeds a limit, and the band is used up or a
+        /// Finishing together, caps and all: everybody ends at T̂, nobody exceeds a limit, and the bandwidth is used up or a
         /// device is at its limit.
         #[test]
         fn limited_links_finish_together_or_leave_band_unused(
@@ -287,7 +287,7 @@ mod tests {
             prop_assert!(with(&|link| link.snr *= factor) <= base * slack, "signal");
             let wider = match band {
                 Band::Linear(bandwidth) => Band::Linear(Mbps::new(bandwidth.get() * factor).unwrap()),
-                // A wider band with the same power spreads it over more noise.
+                // A wider band of spectrum spreads the same power over more noise.
                 Band::Shannon(spectrum) => Band::Shannon(Mhz::new(spectrum.get() * factor).unwrap()),
             };
             let spread = match band {

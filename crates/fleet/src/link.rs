@@ -1,4 +1,4 @@
-//! A device's link, and the band that links share: what a part of the band is worth to a device.
+//! A device's link, and the bandwidth that links share: what a part of the bandwidth is worth to a device.
 //!
 //! A linear band is a number of Mbit/s, and a device with f of them sends at the rate f. A band of spectrum is a number
 //! of MHz, and the rate follows Shannon: with b of the B MHz a device sends at b·log₂(1 + SNR·B/b), where SNR is the
@@ -12,7 +12,7 @@ use crate::units::{Decibel, Mbps, Mhz};
 /// What limits a device's own link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
-    /// The largest rate of the device, however much of the band it gets; infinite if it has no limit of its own.
+    /// The largest rate of the device, however much of the bandwidth it gets; infinite if it has no limit of its own.
     pub limit_mbps: f64,
     /// The signal-to-noise ratio over the whole band, as a factor. Only a band of spectrum depends on it.
     pub snr: f64,
@@ -35,7 +35,7 @@ impl Link {
     }
 }
 
-/// The band that the uploads of a round share.
+/// The bandwidth that the uploads of a round share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Band {
     /// Rates that add up to f_tot, as in the paper.
@@ -51,7 +51,7 @@ impl From<Mbps> for Band {
 }
 
 impl Band {
-    /// The whole band, in Mbit/s or MHz.
+    /// The whole bandwidth, in Mbit/s or MHz.
     pub fn total(self) -> f64 {
         match self {
             Self::Linear(bandwidth) => bandwidth.get(),
@@ -59,7 +59,7 @@ impl Band {
         }
     }
 
-    /// The rate of a device that has `part` of the band, in Mbit/s.
+    /// The rate of a device that has `part` of the bandwidth, in Mbit/s.
     pub fn rate_mbps(self, part: f64, link: Link) -> f64 {
         let rate = match self {
             Self::Linear(_) => part,
@@ -69,12 +69,12 @@ impl Band {
         rate.min(link.limit_mbps)
     }
 
-    /// The rate of a device that has the whole band for itself.
+    /// The rate of a device that has the whole bandwidth for itself.
     pub fn alone_mbps(self, link: Link) -> f64 {
         self.rate_mbps(self.total(), link)
     }
 
-    /// The part of the band with which a device sends at `rate_mbps`; infinite for a rate above its limits.
+    /// The part of the bandwidth with which a device sends at `rate_mbps`; infinite for a rate above its limits.
     pub fn part_for(self, rate_mbps: f64, link: Link) -> f64 {
         if rate_mbps > link.limit_mbps {
             return f64::INFINITY;

@@ -1,19 +1,19 @@
-//! Transfers that share a band, and that begin and end at any time.
+//! Transfers that share a bandwidth, and that begin and end at any time.
 //!
-//! At every moment each of n transfers has the n-th part of the band, at most at its link's own limit; what a limit leaves
+//! At every moment each of n transfers has the n-th part of the bandwidth, at most at its link's own limit; what a limit leaves
 //! over stays unused, as in [`Division::Equal`](crate::bandwidth::Division::Equal). Whenever a transfer begins or ends, the
-//! band is divided anew. Rates are constant in between, so the ends are exact and no time step is needed.
+//! bandwidth is divided anew. Rates are constant in between, so the ends are exact and no time step is needed.
 
 use crate::link::{Band, Link};
 
-/// The transfers under way on one band.
+/// The transfers under way on one bandwidth.
 #[derive(Clone, Debug)]
 pub struct Transfers {
     band: Band,
     /// The time up to which `rest_mbit` of every transfer is known.
     secs: f64,
     under_way: Vec<Transfer>,
-    /// The place of the transfer that ends next, and its end; none if the band has to be divided anew.
+    /// The place of the transfer that ends next, and its end; none if the bandwidth has to be divided anew.
     next: Option<(usize, f64)>,
 }
 
@@ -26,7 +26,7 @@ struct Transfer {
 }
 
 impl Transfers {
-    /// A band without transfers.
+    /// A bandwidth without transfers.
     pub fn new(band: impl Into<Band>) -> Self {
         Self { band: band.into(), secs: 0.0, under_way: Vec::new(), next: None }
     }
@@ -61,7 +61,7 @@ impl Transfers {
     fn advance(&mut self, to_secs: f64) {
         let passed_secs = to_secs - self.secs;
         if passed_secs > 0.0 {
-            // Those that began last have no rate before the band is divided.
+            // Those that began last have no rate before the bandwidth is divided.
             self.next();
             for transfer in &mut self.under_way {
                 transfer.rest_mbit = (transfer.rest_mbit - transfer.mbps * passed_secs).max(0.0);
@@ -70,7 +70,7 @@ impl Transfers {
         }
     }
 
-    /// Divides the band anew if transfers have begun or ended.
+    /// Divides the bandwidth anew if transfers have begun or ended.
     fn next(&mut self) -> Option<(usize, f64)> {
         if self.next.is_none() {
             let part = self.band.total() / self.under_way.len().max(1) as f64;
@@ -132,7 +132,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every transfer delivers exactly its load; at no time do rates exceed the band or a limit.
+        /// Every transfer delivers exactly its load; at no time do rates exceed the bandwidth or a limit.
         #[test]
         fn loads_are_conserved(
             given in prop::collection::vec((0.0..5.0_f64, 0.01..20.0_f64, 0.2..30.0_f64, -5.0..30.0_f64), 1..40),

@@ -71,7 +71,7 @@ struct Measured {
     compute_secs: Average,
     /// The size of an update with its framing.
     payload_mbit: f64,
-    /// The rate of the whole band, if the device had it for itself and its link had no limit.
+    /// The rate of the whole bandwidth, if the device had it for itself and its link had no limit.
     alone_mbps: f64,
     /// The signal-to-noise ratio of a fleet file, where the band is spectrum.
     snr_db: Option<f64>,
@@ -91,7 +91,7 @@ impl Measured {
         if self.misses >= MISSES_TO_BELIEVE { secs.max(self.overdue_secs) } else { secs }
     }
 
-    /// The upload of the device with the whole band for itself.
+    /// The upload of the device with the whole bandwidth for itself.
     fn upload_alone_secs(&self) -> f64 {
         self.payload_mbit / self.link.limit_mbps().unwrap_or(f64::INFINITY).min(self.alone_mbps)
     }

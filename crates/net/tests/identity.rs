@@ -31,7 +31,7 @@ fn new_store(folder: &Path) -> Store {
     Store::create(folder, &["localhost".to_owned(), "127.0.0.1".to_owned()], validity()).unwrap()
 }
 
-/// What a server would say to this certificate so many days from now.
+/// What a server would say to this certificate after this number of days.
 fn verdict(authority: &Path, certificate: &Path, usage: KeyUsage, days: u64) -> Result<(), webpki::Error> {
     let read = |path: &Path| CertificateDer::from_pem_file(path).unwrap();
     let (root, leaf) = (read(&authority.join("ca.pem")), read(certificate));

@@ -278,7 +278,7 @@ proptest! {
         let beta = desk.planning.constants.unwrap().beta();
         let problem = Problem::new(&before, Desk::band());
         // Few devices with most of the data and little presence have no plan at all, or one that hardly reaches the
-        // target: there the least change of a cap is no noise.
+        // target: there even the smallest change of a cap matters.
         let reachable = problem.least_variance() < beta;
         let roomy = |plan: &Plan| reachable && problem.sampling_variance(plan.q()) < 0.7 * beta;
         let Some(plan) = solve(&problem, &desk.planning).ok().filter(roomy) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Sampling schemes that a program brings along: the table has one row for all of them.
+//! Sampling schemes that a program has: the table has one row for all of them.
 
 use std::fmt;
 use std::sync::Arc;

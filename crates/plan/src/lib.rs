@@ -59,7 +59,7 @@
 //! - [`mod@planning`]: [`solve()`] plans one round, [`schedule()`] plans a run.
 //! - [`scheme`]: the table of all sampling schemes; [`needs`]: their inputs; [`method`]: what a scheme decides; `methods`: the schemes, one file
 //!   each; [`parameter`]: the numbers behind their names; [`given`]: q that a person chose, from a file;
-//!   [`mod@custom`]: schemes that a program brings along.
+//!   [`mod@custom`]: schemes that a program has.
 //! - [`mod@plan`]: [`Plan`], which binds q and the weights a/q; [`mod@schedule`]: the plan of every round.
 //! - [`buffered`]: schemes without rounds: how many devices work at a time, and how much a stale update counts.
 //! - [`sampler`]: draws cohorts and their aggregation weights at run time; `weighted_draw`: draws without replacement.

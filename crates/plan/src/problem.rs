@@ -12,7 +12,7 @@ use crate::variance::{least_sampling_variance, sampling_variance};
 pub struct Problem<'a> {
     fleet: &'a Fleet,
     costs: RoundCosts,
-    /// Whether the band is linear, no link has a limit, and downloads are not one per device: then transfers that follow
+    /// Whether the bandwidth is linear, no link has a limit, and downloads are not one per device: then transfers that follow
     /// each other take Σ t/f_tot.
     plain: bool,
     transfer_secs: Vec<f64>,
@@ -69,7 +69,7 @@ impl<'a> Problem<'a> {
     }
 
     /// c_n = t_n/f_tot + τ_n: what one certain participation costs in the paper's upper bound. The upload is that of a
-    /// device with the whole band for itself, and the download of the model is part of the cost.
+    /// device with the whole bandwidth for itself, and the download of the model is part of the cost.
     pub fn cost_secs(&self) -> &[f64] {
         &self.cost_secs
     }

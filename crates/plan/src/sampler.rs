@@ -54,7 +54,7 @@ pub struct Report {
     pub device: usize,
     /// The mean loss of the local training.
     pub train_loss: f64,
-    /// The seconds of its computation and of its upload, had it had the band for itself.
+    /// The seconds of its computation and of its upload, had it had the bandwidth for itself.
     pub alone_secs: f64,
 }
 

@@ -1,7 +1,7 @@
 //! Servers and devices of deployed runs.
 //!
 //! - `join`: a device; `training`: a Python learner on it; `calls`: calls of its threads to the thread of the caller.
-//! - `deployment`: a server; `refusal`: why it cannot begin or go on.
+//! - `deployment`: a server; `refusal`: why it cannot begin or continue.
 //! - `logs`: the log of both, for Python's `logging`.
 
 mod calls;

@@ -1,4 +1,4 @@
-//! Where a run can go on from, as bytes that show any damage.
+//! Where a run can continue from, as bytes that show any damage.
 //!
 //! A line of JSON, then the numbers of the vectors, little-endian, one vector after the other, then the
 //! CRC-32 of all that. Not safetensors: nobody but the run itself reads it, and the sum must cover all.
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(Checkpoint::from_bytes(&checkpoint().to_bytes()), Some(checkpoint()));
     }
 
-    /// A run that goes on must not differ in the last bit from one that was never interrupted.
+    /// A run that continues must not differ in the last bit from one that was never interrupted.
     #[test]
     fn times_come_back_to_the_last_bit() {
         for n in 1..=1000_u32 {

@@ -1,4 +1,4 @@
-//! A run's folder: who may write, what is on the disk when, and where to go on.
+//! A run's folder: who may write, what is on the disk when, and where to continue.
 //!
 //! | file | |
 //! |---|---|
@@ -61,8 +61,8 @@ const SLOTS: [&str; 2] = ["checkpoint/a", "checkpoint/b"];
 pub struct Contents<'a> {
     /// The content of `run.toml`.
     pub run: String,
-    /// Keys of it that may differ when a run goes on: they say when to stop and how often to save, and do not
-    /// change what the rounds record. A run that ended at a cap goes on if the cap has changed.
+    /// Keys of it that may differ when a run continues: they say when to stop and how often to save, and do not
+    /// change what the rounds record. A run that ended at a cap continues if the cap has changed.
     pub free_keys: &'static [&'static str],
     /// The content of `fleet.csv`.
     pub fleet: Vec<u8>,
@@ -110,7 +110,7 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Opens a folder for a run. With `resume` it may hold a run of the same scenario, which goes on.
+    /// Opens a folder for a run. With `resume` it may hold a run of the same scenario, which continues.
     pub fn open(folder: &Path, contents: &Contents<'_>, resume: bool) -> Result<(Self, Start), RecordError> {
         let refuse = |problem| Err(RecordError::folder(folder, problem));
         // Before the first file is written: the folder may be somebody else's. One that has a lock is looked at when nobody

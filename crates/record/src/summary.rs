@@ -13,7 +13,7 @@ pub struct Summary {
     pub scheme: String,
     /// The seed of the run.
     pub seed: u64,
-    /// Why it ended; none while it goes on.
+    /// Why it ended; none while it is in progress.
     pub end: Option<EndReason>,
     /// The number of rounds that are done.
     pub rounds: u64,

@@ -193,7 +193,7 @@ fn records_go_on_to_the_same_bytes() {
     }
 }
 
-/// A run that ended at a cap goes on when the cap is raised, and only then.
+/// A run that ended at a cap continues when the cap is raised, and only then.
 #[test]
 fn a_raised_cap_lets_a_run_go_on() {
     let capped =

@@ -114,7 +114,7 @@ fn by_label(a: &Group, b: &Group) -> Ordering {
     by_values.then(a.label.len().cmp(&b.label.len()))
 }
 
-/// Of two with the same scheme and seed, the one that went on for longer; the other one is told of.
+/// Of two with the same scheme and seed, the one with more rounds; the other one is told of.
 fn once_each(mut runs: Vec<RunView>, mut tell: impl FnMut(&RunView, &RunView)) -> Vec<RunView> {
     let key = |run: &RunView| {
         (run.config.pilot_setting(), run.header.scheme.clone(), given_plan(run), run.header.seed)

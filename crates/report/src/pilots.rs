@@ -138,7 +138,7 @@ fn with_intervals(fit: &PilotFit) -> String {
     )
 }
 
-/// The pilots that α and β come from: where runs go on from theirs there may be more, one pair a run.
+/// The pilots that α and β come from: where runs continue from theirs there may be more, one pair a run.
 pub(crate) fn for_planning(group: &Group) -> Vec<&RunView> {
     let mut seeds = seeds(group.pilots.iter());
     if let Some(count) = group.setting.number("pilot.seeds").filter(|_| group.setting.keeps_pilots()) {

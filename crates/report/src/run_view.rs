@@ -134,7 +134,7 @@ impl RunView {
             Line::Header(_) | Line::Initial(_) | Line::Recount(_) => {}
             Line::Round(round) => self.round(round),
             Line::Replan(replan) => {
-                // Devices may come while a run goes on.
+                // Devices may come while a run is in progress.
                 self.header.devices = self.header.devices.max(replan.devices);
                 self.plans.push(HeldPlan::new(replan));
                 self.participations_of_plan.clear();

@@ -163,7 +163,7 @@ fn ratios_are_to_the_reference_and_keep_their_bounds() {
         json.contains("\"ratio_to_reference_bound\": \"at_least\"")
             && json.contains("\"reference\": \"paper\"")
     );
-    // Where the reference gave up, what others take is at most so many times its time.
+    // Where the reference gave up, the others take at most this multiple of its time.
     let [csv, md, ..] = table_to(Some("full"));
     let ratios: Vec<_> = rows(&csv).iter().map(|row| row["ratio_to_reference_bound"]).collect();
     assert_eq!(ratios, ["at_most", "at_most", ""]);

@@ -50,7 +50,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// What a person should know who goes on from pilots that were capped or diverged: one sentence for each.
+    /// What a person should know who continues from pilots that were capped or diverged: one sentence for each.
     pub fn short_of(&self, loss: f64) -> Vec<String> {
         let short = self.runs.iter().filter(|run| !run.reached());
         short
@@ -112,7 +112,7 @@ impl Pilots<'_> {
             }
         }
         let fit = constants::from_pilots(&self.setup.fleet, &points);
-        // Otherwise nothing goes on.
+        // Otherwise nothing continues.
         if fit.is_ok() {
             short.iter().for_each(|text| session.observers.warn(text));
         }
@@ -195,7 +195,7 @@ pub fn pilot_scenario(of: &Scenario, scheme: Scheme, number: u64) -> Scenario {
     let mut scenario = of.clone();
     scenario.seed = seed_after(of.seed, SEED_OFFSET + number);
     scenario.plan.scheme = scheme;
-    // It looks at every round, and the noise of all of them is that of its scheme.
+    // A pilot evaluates after every round, and all its rounds have the sampling variance of its scheme.
     scenario.plan.quiet_variance = None;
     // What is done with it afterwards makes no other pilot.
     scenario.pilot.keep = false;

@@ -71,7 +71,7 @@ pub fn capped(scheme: &Scheme, plan: &Plan, fleet: &Fleet) -> Option<String> {
 /// Devices that miss the deadline even with the whole bandwidth: their updates are lost in every round.
 fn never_in_time(scenario: &Scenario, fleet: &Fleet) -> Option<String> {
     let deadline_secs = scenario.round.deadline?.get();
-    // A device alone: its download, its computation, and its upload with the whole band.
+    // A device alone: its download, its computation, and its upload with the whole bandwidth.
     let problem = Problem::new(fleet, scenario.round_costs());
     let needs_secs = |n: usize| problem.cohort_secs(std::iter::once(problem.job(n)));
     let late: Vec<usize> = (0..fleet.len()).filter(|&n| needs_secs(n) > deadline_secs).collect();

@@ -9,7 +9,7 @@ use super::resolve::Keys;
 use super::{FleetSource, Scenario, Update, defaults};
 use crate::error::ScenarioError;
 
-/// What rounds cost. By default, as in the paper, only uploads over a linear band.
+/// What rounds cost. By default, as in the paper, only uploads over a linear bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CostSettings {
     /// The time that every round takes in addition, empty ones included.
@@ -17,7 +17,7 @@ pub struct CostSettings {
     /// The overhead that plans are made for, if it is not that of the rounds. 0 is the paper as printed.
     pub planned_overhead: Option<Secs>,
     pub radio: Radio,
-    /// The band of the radio `shannon`.
+    /// The spectrum of the radio `shannon`.
     pub spectrum: Option<Mhz>,
     /// How devices get the model; none costs nothing.
     pub downlink: Option<DownlinkMode>,
@@ -47,7 +47,7 @@ impl CostSettings {
     }
 }
 
-/// How the rate of a device depends on its part of the band.
+/// How the rate of a device depends on its part of the bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Radio {
     /// The part is a rate, as in the paper.

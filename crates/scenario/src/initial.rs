@@ -66,7 +66,7 @@ impl InitialModel {
 }
 
 impl Scenario {
-    /// What devices are told about an external task; none of a task that fedflip brings along.
+    /// What devices are told about an external task; none of a task that fedflip includes.
     pub fn external(&self) -> Result<Option<ExternalTask>, TaskError> {
         let (true, Some(initial)) = (self.task.is_external(), &self.initial) else { return Ok(None) };
         let settings = self.external_settings.iter().map(|(key, value)| format!("{key} = {value}\n"));

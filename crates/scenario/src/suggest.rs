@@ -212,7 +212,7 @@ pub(super) fn sharing(
     settings
 }
 
-/// A number with so many significant digits.
+/// Writes a number with a given number of significant digits.
 fn rounded(number: f64, digits: usize) -> f64 {
     format!("{number:.*e}", digits - 1).parse().unwrap_or(number)
 }

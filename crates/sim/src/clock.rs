@@ -15,9 +15,9 @@ use crate::fates::{Fates, Timing};
 pub struct VirtualClock {
     /// The fleet whose times the clock counts.
     pub fleet: Arc<Fleet>,
-    /// The band that uploads share, and what a round costs besides.
+    /// The bandwidth that uploads share, and what a round costs besides.
     pub costs: RoundCosts,
-    /// How the devices share the band.
+    /// How the devices share the bandwidth.
     pub division: Division,
     /// How the world departs from the fleet's numbers.
     pub conditions: Conditions,

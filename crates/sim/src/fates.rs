@@ -7,7 +7,7 @@ use fedflip_fleet::bandwidth::Allocation;
 /// Why a device is lost that vanishes in the middle of a round.
 pub const VANISHED: &str = "vanished";
 
-/// A round whose band is divided.
+/// A round whose bandwidth is divided.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing<'a> {
     /// The round, counted from 1: it decides the random numbers.

@@ -95,7 +95,7 @@ impl Sink for Models {
 impl Case {
     fn fleet(&self) -> Fleet {
         let column = |of: fn(&Row) -> f64| -> Vec<f64> { self.devices.iter().map(of).collect() };
-        // No device gets more than the band.
+        // No device gets more than the bandwidth.
         let limits: Vec<f64> = self.devices.iter().map(|device| device.2.unwrap_or(self.band)).collect();
         Fleet::from_columns(Columns {
             compute_secs: &column(|device| device.0),

@@ -91,12 +91,12 @@ fn assert_secs(found: f64, wanted: f64) {
     assert!((found - wanted).abs() < 1e-8, "{found} s instead of {wanted} s");
 }
 
-/// The answers arrive together: the fast devices send theirs while the slowest computes, which then has the whole band.
+/// The answers arrive together: the fast devices send theirs while the slowest computes, which then has the whole bandwidth.
 fn answers_secs(compute_secs: &[f64]) -> f64 {
     compute_secs.iter().copied().fold(0.0, f64::max) + NUMBER_MBIT / BAND
 }
 
-/// Everybody computes and sends a number; then only the cohort uploads, at the rate of the whole band together.
+/// Everybody computes and sends a number; then only the cohort uploads, at the rate of the whole bandwidth together.
 #[test]
 fn optimal_sampling_takes_everybodys_computation_and_the_cohorts_uploads() {
     let learner = learner();

@@ -32,7 +32,7 @@ const TRIMMED: Aggregation = Aggregation::Trimmed { share: 0.25, clip: Clip::Aut
 /// A learner some of whose devices send their updates times a factor.
 struct Hostile<'a> {
     honest: &'a SgdLearner,
-    /// So many of the devices, spread over the fleet.
+    /// This number of the devices, spread over the fleet.
     devices: usize,
     factor: f32,
 }

@@ -46,7 +46,7 @@ struct Case<'a> {
     learner: &'a SgdLearner,
     fleet: &'a Fleet,
     plan: &'a Plan,
-    /// One in so many rounds has this plan.
+    /// One in this number of rounds has this plan.
     quiet: Option<(u64, &'a Plan)>,
     conditions: Conditions,
     costs: RoundCosts,

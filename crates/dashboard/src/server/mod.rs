@@ -140,7 +140,7 @@ async fn converse(stream: Patient, router: Router, mut stop: watch::Receiver<boo
     let connection =
         protocol(REQUEST_BYTES_MAX).serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     let mut connection = pin!(connection);
-    // A connection that breaks off is its reader's affair.
+    // A connection that is interrupted is its reader's affair.
     if until_stopped(&mut stop, connection.as_mut()).await.is_none() {
         connection.as_mut().graceful_shutdown();
         let _ = connection.await;

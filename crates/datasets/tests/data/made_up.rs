@@ -1,4 +1,4 @@
-//! Small sets of the same kinds as the real ones. What is made up is leaked: a set's description borrows
+//! Small sets of the same kinds as the real ones. The sets are leaked: a set's description borrows
 //! for ever, and a test process is short.
 
 use std::fs::{self, File};

@@ -13,7 +13,7 @@ use super::made_up::Content;
 /// How it behaves; what is asked is written down.
 #[derive(Default)]
 pub(crate) struct Behaviour {
-    /// Of the first answers, only so many bytes are sent before the connection breaks.
+    /// Of the first answers, only this number of bytes are sent before the connection breaks.
     pub(crate) breaks: VecDeque<usize>,
     /// Whether it can start in the middle of a file.
     pub(crate) ranges: bool,

@@ -113,7 +113,7 @@ fn when_nothing_works_every_source_is_named_with_its_reason() {
     assert_eq!(left(&desk.path("data")), Vec::<String>::new());
 }
 
-/// npm would start again from nothing: curl gets what npm's registry has, and goes on where it stopped.
+/// npm would start again from nothing: curl gets what npm's registry has, and continues where it stopped.
 #[test]
 fn a_broken_download_goes_on_where_it_stopped() {
     let (set, npm, _) = digits_by_package();

@@ -2,7 +2,7 @@
 
 use super::number;
 
-/// The band that the devices of a round share.
+/// The bandwidth that the devices of a round share.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct BandArgs {

@@ -156,7 +156,7 @@ fn programs() -> Programs {
     Programs::on(std::env::var_os("PATH").unwrap_or_default())
 }
 
-/// What is going on, on standard error: downloads take long, also where nobody sits at a terminal.
+/// What is in progress, on standard error: downloads take long, also where nobody sits at a terminal.
 struct Report {
     stage: Stage,
     line: Line,

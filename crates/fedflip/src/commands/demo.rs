@@ -43,7 +43,7 @@ alpha = 12
 beta = 2
 ";
 
-/// So many rounds and no more: a target out of reach ends with a word.
+/// The cap on rounds: a run whose target is out of reach ends with a message.
 const ROUNDS_MAX: u32 = 500;
 /// How often the demo looks whether it is to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -247,7 +247,7 @@ impl Drop for Process {
 
 /// For people, on standard error.
 fn tell(text: &str) {
-    // If nobody listens, the demo goes on.
+    // If nobody listens, the demo continues.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 

@@ -16,7 +16,7 @@ pub(super) enum LogLine {
 impl LogLine {
     pub(super) fn of(line: &str) -> Self {
         let Ok(event) = serde_json::from_str::<Value>(line) else {
-            // Why it cannot go on is for people.
+            // Why it cannot continue is for people.
             return Self::Shown(line.to_owned());
         };
         let text = |key: &str| event[key].as_str().unwrap_or_default().to_owned();

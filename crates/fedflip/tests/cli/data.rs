@@ -1,5 +1,5 @@
 //! `fedflip data`, without any network: what stands in for package clients are scripts, and every other
-//! source is tested with made-up sets in `crates/learn/tests/data`.
+//! source is tested with synthetic sets in `crates/learn/tests/data`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -36,7 +36,7 @@ fn a_folder_with_other_files_is_refused_and_stays_as_it_is() {
     desk.write("mine/s.toml", file(&desk, "s.toml"));
     desk.write("mine/.gitignore", "*");
     desk.stdout(&format!("{} --out mine", run.replace("s.toml", "mine/s.toml")));
-    // A comparison of other schemes goes on in the folder of an earlier one, beside its report.
+    // A comparison of other schemes continues in the folder of an earlier one, beside its report.
     desk.stdout(&format!("{compare} --out both"));
     desk.write("both/report.html", "mine");
     desk.stdout(&format!("{} --out both", compare.replace("full", "uniform")));

@@ -16,7 +16,7 @@ fn compared() -> (Desk, Value) {
     (desk, json)
 }
 
-/// A report or an export never replaces what a run needs to go on.
+/// A report or an export never replaces what a run needs to continue.
 #[test]
 fn the_files_of_a_run_are_not_written_over() {
     let (desk, _) = compared();

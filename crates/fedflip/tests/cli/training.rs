@@ -62,7 +62,7 @@ fn threads_do_not_change_a_byte() {
     assert!(kept["biased_rounds"].as_u64().unwrap() > 0);
 }
 
-/// As planned, so trained: less noise is more devices a round.
+/// Runs train as planned: a lower sampling variance means more devices per round.
 #[test]
 fn a_run_has_the_noise_that_its_scenario_allows() {
     let desk = desk();
@@ -76,7 +76,7 @@ fn a_run_has_the_noise_that_its_scenario_allows() {
     assert!(many > 2.5 * few && many < 6.0 * few, "{few} and {many}");
 }
 
-/// One round in six has more devices, and is the one that is looked at; whoever goes on, on any number of workers,
+/// One round in six has more devices, and is the one that is looked at; whoever continues, on any number of workers,
 /// comes to the same bytes, and reports know both plans.
 #[test]
 fn quiet_rounds_are_run_resumed_and_reported() {
@@ -263,7 +263,7 @@ fn pilots_give_constants_with_their_spread() {
     assert!(desk.stdout(line).contains("alpha = "));
 }
 
-/// A run that goes on from its pilots starts with their model and at their time, wherever it is run.
+/// A run that continues from its pilots starts with their model and at their time, wherever it is run.
 #[test]
 fn pilots_that_are_kept_are_gone_on_from() {
     let desk = desk();
@@ -332,7 +332,7 @@ fn pilots_that_are_kept_are_gone_on_from() {
     assert!(code == Some(2) && said.contains("--no-pilot"), "{said}");
 }
 
-/// A noise for nobody is told of, once, and changes nothing.
+/// A sampling variance that no scheme uses is reported once, and changes nothing.
 #[test]
 fn a_noise_without_auto_is_idle() {
     let desk = desk();
@@ -404,7 +404,7 @@ fn any_run_of_a_comparison_can_be_run_again_alone() {
     assert!(file(&desk, "c/runs/sampled-seed1/plan.csv") == file(&desk, "c/runs/sampled-seed2/plan.csv"));
 }
 
-/// What the clock on the wall stops is a lower bound, and the comparison goes on to the next.
+/// What the clock on the wall stops is a lower bound, and the comparison continues to the next.
 #[test]
 fn a_comparison_outlasts_runs_that_take_too_long_here() {
     let desk = desk();

@@ -34,7 +34,7 @@ const SEED: u64 = 1;
 const ROUNDS: u64 = 25;
 /// A run takes a few seconds; this is for a machine that has other things to do.
 const RUN_TIME_MAX: Duration = Duration::from_secs(120);
-/// A server that is told to stop lets a round go on for so long, and then some.
+/// A server that is told to stop lets a round continue for this time, and a little longer.
 const STOP_TIME_MAX: Duration = Duration::from_secs(40);
 
 #[test]

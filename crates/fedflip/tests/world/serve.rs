@@ -101,7 +101,7 @@ pub(crate) fn a_moment() {
     std::thread::sleep(std::time::Duration::from_millis(50));
 }
 
-/// An authority, some devices, and a scenario of so many rounds.
+/// An authority, some devices, and a scenario of this number of rounds.
 pub(crate) fn prepare(folder: &Path, devices: &[&str], rounds: u64) {
     let certs = folder.join("certs");
     done(fedflip().args(["certs", "init", "--dir"]).arg(&certs));
@@ -253,7 +253,7 @@ fn a_plan_from_a_file_goes_by_the_names_of_the_certificates() {
     assert!(said.contains("line 4 has \"tablet-1\""), "{said}");
     drop(devices);
 
-    // The file is mended, and the same command goes on.
+    // The file is mended, and the same command continues.
     q("q,device\n0.25,tablet\n0.5,laptop\n1,phone\n0.75,watch\n");
     let server = Serving::start(desk.path(), ANY_PORT);
     let _devices: Vec<Running> =

@@ -23,7 +23,7 @@ pub(super) fn round_secs(jobs: &[(f64, f64)], band_mbps: f64, division: Division
     match division {
         Division::Equal => slowest(&|(compute, mbit)| compute + mbit * jobs.len() as f64 / band_mbps),
         Division::Adaptive => {
-            // Σ mbit/(T − compute) = band falls in T: halve the interval that holds it.
+            // Σ mbit/(T − compute) = bandwidth falls in T: halve the interval that holds it.
             let demand = |end: f64| jobs.iter().map(|(compute, mbit)| mbit / (end - compute)).sum::<f64>();
             let mut low = slowest(&|(compute, _)| *compute);
             let mut high = low + jobs.iter().map(|(_, mbit)| mbit).sum::<f64>() / band_mbps;

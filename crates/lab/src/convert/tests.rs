@@ -78,7 +78,7 @@ fn the_program_reads_targets_metrics_and_settings_under_their_new_names() {
     assert_eq!(paper.rounds[0].metrics.get("accuracy"), Some(0.63));
     let named: Vec<&str> = paper.header.metrics.iter().map(|metric| &*metric.name).collect();
     assert_eq!(named, ["accuracy", "loss"]);
-    // What `auto` brought along is spelt out, and stays.
+    // What `auto` set is spelt out, and stays.
     assert_eq!(read("runs/auto-seed1").0.server.averaging, 0.9);
     let (scenario, records) = read("on-a-fleet-file");
     assert_eq!((scenario.plan.quiet_variance, scenario.plan.quiet_every), (Some(0.3), 4));

@@ -1,7 +1,7 @@
 //! How a device's update is sent: as it is, or in fewer bits by unbiased rounding.
 //!
 //! Every number goes up or down to a neighbouring value that the encoding has, by chance and such that its mean
-//! is the number itself. So the server's sum stays an unbiased estimate, with more noise and fewer bytes. Of the
+//! is the number itself. So the server's sum stays an unbiased estimate, with more variance and fewer bytes. Of the
 //! same numbers and the same stream the same bytes come, on every processor: no sum is taken.
 //!
 //! # Layout

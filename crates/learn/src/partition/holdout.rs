@@ -1,4 +1,4 @@
-//! Part of the training samples, held out to look at while a run goes on.
+//! Part of the training samples, held out to look at while a run is in progress.
 
 use fedflip_fleet::{Purpose, StreamKey};
 use rand::RngExt;

@@ -1,4 +1,4 @@
-//! The table of the tasks that fedflip brings along.
+//! The table of the tasks that fedflip includes.
 
 use crate::error::LearnError;
 use crate::models::mobilenet::{Norm, mobilenet};

@@ -72,7 +72,7 @@ pub struct TaskSettings {
     /// The seed of synthetic data, and of how samples are shared.
     pub data_seed: u64,
     /// The share of every device's training samples that is held out: models are evaluated on these samples while a run
-    /// goes on, and on the test samples once at its end.
+    /// continues, and on the test samples once at its end.
     pub validation: f64,
     /// The settings of local training.
     pub sgd: SgdSettings,

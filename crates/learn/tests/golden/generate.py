@@ -76,7 +76,7 @@ def start(name, shape, place):
 
 
 def batch_of(case, step):
-    """A batch whose labels can be learned: a band of the image, or the last symbol, tells them."""
+    """A batch whose labels can be learned: a stripe of the image, or the last symbol, tells them."""
     features, classes = case.model.features, case.model.classes
     samples = numpy.arange(case.batch) + step % BATCHES * case.batch
     values = number(samples[:, None] * features + numpy.arange(features)[None, :])

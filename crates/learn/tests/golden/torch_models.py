@@ -67,7 +67,7 @@ class Block(nn.Module):
 
 
 class MobileNet(nn.Module):
-    """MobileNet v1 with a first convolution of stride 1; `norm` makes a normalisation for so many channels."""
+    """MobileNet v1 with a first convolution of stride 1; `norm` makes a normalisation for this number of channels."""
 
     BLOCKS = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2)] + [(512, 1)] * 5 + [(1024, 2), (1024, 1)]
 

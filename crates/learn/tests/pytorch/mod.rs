@@ -56,7 +56,7 @@ pub(crate) fn start<T: Real>(network: &Network<T>) -> Vec<T> {
     network.params().into_iter().enumerate().flat_map(array).collect()
 }
 
-/// Writes the samples of a step and returns their labels. A band of the image, or the last symbol of a text,
+/// Writes the samples of a step and returns their labels. A stripe of the image, or the last symbol of a text,
 /// tells the label.
 pub(crate) fn fill_batch<T: Real>(
     step: usize,

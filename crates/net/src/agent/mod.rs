@@ -49,7 +49,7 @@ pub struct AgentSettings {
     /// The address of the server, as `HOST:PORT`.
     pub server: String,
     pub credentials: Credentials,
-    /// It trains whatever task the server offers; [`BuiltInTasks`] trains those that fedflip brings along.
+    /// It trains whatever task the server offers; [`BuiltInTasks`] trains those that fedflip includes.
     pub trains: Arc<dyn PrepareTask>,
     /// The least time of a round's training, to emulate a slower device.
     pub compute_at_least: Duration,

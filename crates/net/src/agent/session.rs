@@ -199,7 +199,7 @@ impl Session<'_> {
         }
     }
 
-    /// Evaluates a model while rounds go on, if the evaluation coin says so; the server is told in any case.
+    /// Evaluates a model while rounds continue, if the evaluation coin says so; the server is told in any case.
     fn evaluate(
         &self,
         work: &Work,

@@ -120,7 +120,7 @@ impl<L: Learner + Send> DeviceTraining for DeviceLearner<L> {
     }
 }
 
-/// Trains the tasks that fedflip brings along, on the device's share of a public data set, or on its own files.
+/// Trains the tasks that fedflip includes, on the device's share of a public data set, or on its own files.
 #[derive(Clone, Debug)]
 pub struct BuiltInTasks {
     /// The folder of data sets.

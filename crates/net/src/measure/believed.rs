@@ -11,7 +11,7 @@ const PLANNED_SECS: f64 = 10.0;
 pub struct Believed {
     /// The longest claimed compute time that a plan accepts.
     pub compute_secs_max: f64,
-    /// The longest upload of a device with the whole band for itself that a deadline counts.
+    /// The longest upload of a device with the whole bandwidth for itself that a deadline counts.
     pub upload_secs_max: f64,
     /// The compute time of slow devices, but not of the slowest.
     others_secs: f64,
@@ -20,7 +20,7 @@ pub struct Believed {
 }
 
 impl Believed {
-    /// From the reported compute times, the claimed ones, and the uploads of all devices, each with the whole band for
+    /// From the reported compute times, the claimed ones, and the uploads of all devices, each with the whole bandwidth for
     /// itself.
     pub(super) fn beside(reported: Vec<f64>, claimed: Vec<f64>, upload_secs: Vec<f64>) -> Self {
         let is_measured = !reported.is_empty();

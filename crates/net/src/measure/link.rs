@@ -92,7 +92,7 @@ impl LinkEstimate {
     }
 
     /// Notes an upload. A single slow one gives no limit: a link may stall for a moment. A limit that reaches the rate of the
-    /// whole band is none.
+    /// whole bandwidth is none.
     pub(super) fn observe(&mut self, upload: Upload, alone_mbps: f64) {
         if !upload.is_sound() {
             return;

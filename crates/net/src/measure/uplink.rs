@@ -1,4 +1,4 @@
-//! What the server knows of uploads before it has seen any: their size, the band, and the signals of a fleet file.
+//! What the server knows of uploads before it has seen any: their size, the bandwidth, and the signals of a fleet file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Signals {
 pub struct Uplink {
     /// The size of an update with its framing.
     pub payload_mbit: f64,
-    /// The band that devices share.
+    /// The bandwidth that devices share.
     pub band: Band,
     /// The rate of timed transfers.
     pub probe_mbps: f64,
@@ -47,7 +47,7 @@ pub struct Uplink {
 }
 
 impl Uplink {
-    /// The rate of a device that has the whole band for itself.
+    /// The rate of a device that has the whole bandwidth for itself.
     pub(super) fn alone_mbps(&self, device: &EnrolledDevice) -> f64 {
         self.band.alone_mbps(Link::new(None, self.signals.of(&device.name)))
     }

@@ -13,7 +13,7 @@ use crate::state::{EnrolledDevice, RunState};
 use crate::wire::limits::SAMPLES_MAX;
 
 impl Service {
-    /// Whether a device may claim so many samples.
+    /// Whether a device may claim this number of samples.
     pub(super) fn may_claim(&self, device: &str, samples: u64) -> bool {
         let most = self.offer.samples_max.min(SAMPLES_MAX);
         if samples <= most {

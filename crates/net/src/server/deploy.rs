@@ -33,7 +33,7 @@ pub struct Deployment {
     pub variance: f64,
     /// Quiet rounds, in which more devices take part, if there are any.
     pub quiet: Option<Quiet>,
-    /// What rounds cost, as far as it is known before anything is measured: the band, how downloads are counted, and the first
+    /// What rounds cost, as far as it is known before anything is measured: the bandwidth, how downloads are counted, and the first
     /// value of the overhead.
     pub costs: RoundCosts,
     /// The overhead that all plans count on; without it, the measured one.

@@ -48,7 +48,7 @@ impl Service {
             tokio::time::sleep_until(turn.min(granted.deadline)).await;
             let until = granted.deadline.min(Instant::now() + SILENCE_MAX);
             match within(until, &mut parts).await {
-                // Empty parts could go on for ever.
+                // Empty parts could continue for ever.
                 Ok(Some(v1::UploadPart { what: Some(What::Data(data)) })) if !data.is_empty() => {
                     collector.push(&data).map_err(|_| refuse(Reason::TooManyBytes))?;
                 }

@@ -35,7 +35,7 @@ pub(super) async fn measure(
     let start = Instant::now();
     let mut bytes = 0;
     while let Some(part) = next(begin + PROBE_TIME_MAX).await? {
-        // Empty parts could go on for ever.
+        // Empty parts could continue for ever.
         if part.data.is_empty() {
             return Err(Reason::BadMessage);
         }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Transfer {
-    /// The first call; a download that broke off counts from its beginning.
+    /// The first call; a download that was interrupted counts from its beginning.
     began: Option<Instant>,
     /// The connection has taken the last byte.
     sent: Option<Instant>,

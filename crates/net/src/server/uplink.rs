@@ -21,7 +21,7 @@ impl Server {
         [bytes, bytes.min(pace.chunk_bytes())].map(|bytes| pace.leaves_after(bytes).as_secs_f64())
     }
 
-    /// What is known of uploads to a band.
+    /// The uploads of all devices before any measurement.
     pub(super) fn uplink(&self, band: Band) -> Uplink {
         let [upload_secs, _] = self.upload_secs(self.probe_mbps);
         let payload_mbit = self.probe_mbps * upload_secs;

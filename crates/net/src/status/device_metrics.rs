@@ -3,7 +3,8 @@
 use super::devices::{DeviceStatus, FleetStatus};
 use super::metrics::{Page, escaped};
 
-/// Only so many devices, in the order of their slots, have metrics of their own: each is a time series for ever.
+/// The first devices in the order of their slots have metrics of their own, up to this number: each metric is a time
+/// series for ever.
 pub const DEVICES_MAX: usize = 1000;
 
 /// A metric of every device; none where it is not known.

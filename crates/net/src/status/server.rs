@@ -119,7 +119,7 @@ async fn converse(stream: Patient, site: Arc<Site>) {
         async { Ok::<_, Infallible>(response) }
     };
     let connection = protocol(REQUEST_BYTES_MAX).serve_connection(TokioIo::new(stream), service_fn(respond));
-    // A connection that breaks off is its reader's affair.
+    // A connection that is interrupted is its reader's affair.
     let _ = tokio::time::timeout(CONNECTION_WITHIN, connection).await;
 }
 

@@ -35,7 +35,7 @@ struct Pipe {
     chunk_bytes: usize,
     /// Between two chunks.
     gap: Duration,
-    /// The line breaks after so many bytes.
+    /// The line breaks after this number of bytes.
     cut_after: Option<u64>,
     by_reset: bool,
 }

@@ -185,7 +185,7 @@ async fn evaluations_that_make_no_sense_are_refused_and_others_count() {
     assert_eq!(initial.estimated.unwrap().share, 0.75, "a device without samples was heard");
 }
 
-/// Nobody says anything: there are no metrics, and the run goes on.
+/// Nobody says anything: there are no metrics, and the run continues.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_evaluation_without_reports_has_no_metrics() {
     let bench = Bench::serve(Wanted { device_evaluation: Some(0.5), ..Wanted::full(2, 2) });

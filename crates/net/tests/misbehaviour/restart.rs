@@ -23,7 +23,7 @@ fn wanted() -> Wanted {
     Wanted::full(3, 4)
 }
 
-/// The server, as a process of its own: goes on with the run in the folder, and says where it listens.
+/// The server, as a process of its own: continues with the run in the folder, and says where it listens.
 #[test]
 #[ignore = "is started, and killed, by the test below"]
 fn server() {

@@ -150,7 +150,7 @@ fn a_link_that_becomes_fast_delays_nobody_any_more() {
     let outcome = run.run();
     over(&outcome);
     let (_, limit_mbps) = known(&outcome.measures(&run), &outcome, 2);
-    // The devices share the band, so that none is granted more.
+    // The devices share the bandwidth, so that none is granted more.
     assert!(limit_mbps > 0.045, "{limit_mbps}");
     let last = outcome.rounds.last().unwrap();
     assert!(last.round_secs < 0.9, "{last:?}");

@@ -1,4 +1,4 @@
-//! Devices whose number of samples changes while a run goes on.
+//! Devices whose number of samples changes while a run is in progress.
 
 use fedflip_fleet::Weights;
 use fedflip_net::server::Ended;

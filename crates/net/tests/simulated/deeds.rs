@@ -18,7 +18,7 @@ enum Part {
     After(f64),
     /// It begins to upload after this share of the time that it has.
     AfterShare(f64),
-    /// It sends half of its update, waits until so many seconds before the deadline, and sends the rest.
+    /// It sends half of its update, waits until this number of seconds before the deadline, and sends the rest.
     Trickles(f64),
     /// It sends half of its update and nothing more.
     StallsHalfWay,
@@ -39,7 +39,7 @@ struct Habit {
     answers_after_secs: f64,
     /// In even rounds and in odd ones; none is no answer at all.
     parts: [Option<Part>; 2],
-    /// In one round of so many it does nothing with its part.
+    /// In every Nth round it does nothing with its part.
     fails_every: Option<u64>,
     /// Calls that nobody asked for, in every round.
     extra_calls: usize,
@@ -167,7 +167,7 @@ async fn play(stage: Stage, habit: Habit) {
     }
 }
 
-/// Whatever the server says to it, a hostile device goes on.
+/// Whatever the server says to it, a hostile device continues.
 async fn act(stage: &Stage, device: &mut Device, grant: &v1::Grant, part: Part) {
     let secs = |secs: f64| tokio::time::sleep(Duration::from_secs_f64(secs));
     let Some(update) = device.try_to_train(grant, &stage.learner).await else { return };

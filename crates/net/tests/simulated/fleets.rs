@@ -1,4 +1,4 @@
-//! Fleets that change while a run goes on, and servers that wait for devices after a restart.
+//! Fleets that change while a run is in progress, and servers that wait for devices after a restart.
 
 use fedflip_net::server::Ended;
 use fedflip_net::status::{DEVICES, FleetStatus, Standing};

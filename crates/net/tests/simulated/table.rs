@@ -115,7 +115,7 @@ fn a_device_on_a_slow_link_that_was_silent_for_a_while_comes_back() {
     );
 }
 
-/// Devices are benched for the sake of the others: when these have left, the benched ones go on.
+/// Devices are benched for the sake of the others: when these have left, the benched ones continue.
 #[test]
 fn a_run_goes_on_with_benched_devices_when_the_others_have_left() {
     let reformed = |stage: Stage| async move {

@@ -13,7 +13,7 @@ use crate::script::{
     params, plan, script,
 };
 
-/// A run of so many operations, closed.
+/// A run of this number of operations, closed.
 fn run(folder: &Path, operations: usize) {
     let (mut state, _) = open(folder).unwrap();
     script()[..operations].iter().for_each(|operation| apply(&mut state, operation).unwrap());
@@ -44,7 +44,7 @@ fn a_damaged_database_is_refused_and_never_makes_it_panic() {
     assert!(matches!(refused(desk.path()), NetError::NoState { .. }), "an empty one beside records");
     fs::remove_file(&state).unwrap();
     assert!(matches!(refused(desk.path()), NetError::NoState { .. }), "none beside records");
-    // Noise a page long, anywhere: most of it shows, and what does not (in free space) changes nothing we read.
+    // A page of random bytes, anywhere: most of it shows, and what does not (in free space) changes nothing we read.
     let mut shown = 0;
     for at in (0..whole.len() - 512).step_by(1536) {
         let mut noisy = whole.clone();

@@ -15,7 +15,7 @@ use crate::script::{apply, open, script};
 const RECORDS: &str = "records.jsonl";
 const STATE: &str = "state.sqlite";
 
-/// All that a state tells those who go on with it and those who look on.
+/// All that a state tells those who continue with it and those who look on.
 #[derive(Debug, PartialEq)]
 struct Told {
     resumed: Resumed,

@@ -23,7 +23,7 @@ fn round(number: u64) -> Operation {
     }
 }
 
-/// The server: goes on from wherever it is, and says what is committed.
+/// The server: continues from wherever it is, and says what is committed.
 #[test]
 #[ignore = "is started, and killed, by the test below"]
 fn server() {
@@ -58,7 +58,7 @@ fn serve_and_kill(folder: &Path, after: usize) -> u64 {
     for number in lines.filter_map(|line| line.rsplit_once("committed ")?.1.parse::<u64>().ok()).take(after) {
         told = number;
     }
-    // It goes on meanwhile, so this hits it anywhere.
+    // It continues meanwhile, so this hits it anywhere.
     server.kill().unwrap();
     server.wait().unwrap();
     told

@@ -2,7 +2,7 @@
 //!
 //! Kept as the reference for `paper`, which has the same optimum in closed form. The paper's range of M,
 //! N·min(lo·c) to N·max(c), is not the range of M: that is Σ lo·c to Σ cap·c, and is used here. With a
-//! given step ε the search is the printed one, and as good as its step. By default it goes on with a finer
+//! given step ε the search is the printed one, and as good as its step. By default it continues with a finer
 //! step around the best M until its answer no longer depends on ε: in log M the logarithm of the objective
 //! is convex, hence the minimum is unique.
 

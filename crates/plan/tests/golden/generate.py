@@ -317,7 +317,7 @@ def minimise(case, numerator, rng, starts=48):
     def logarithm(x):
         q = np.exp(x)
         value, gradient = numerator(q)
-        # Below `tiny` -log(d) goes on as its quadratic, so that a long step into C > beta is merely bad, not NaN.
+        # Below `tiny` -log(d) continues as its quadratic, so that a long step into C > beta is merely bad, not NaN.
         d = case.beta - np.sum(a2 / q)
         over = max(0.0, 1 - d / tiny)
         barrier, slope = -np.log(max(d, tiny)) + over + over**2 / 2, (1 + over) / max(d, tiny)

@@ -36,7 +36,7 @@ struct Shares<'py> {
     other_round_secs: f64,
 }
 
-/// Divides a band among the devices of one round.
+/// Divides a bandwidth among the devices of one round.
 #[pyfunction]
 fn allocate<'py>(
     py: Python<'py>,

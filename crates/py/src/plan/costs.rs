@@ -62,7 +62,7 @@ impl CostArguments {
     }
 }
 
-/// The band that devices share; none if neither argument is given.
+/// The bandwidth that devices share; none if neither argument is given.
 pub(crate) fn band(
     py: Python<'_>,
     bandwidth_mbps: Option<f64>,

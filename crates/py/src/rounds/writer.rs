@@ -31,7 +31,7 @@ pub(super) struct RunWriter {
     start: Start,
 }
 
-/// Where a run goes on: rounds done, time, and the vectors of the checkpoint.
+/// Where a run continues: rounds done, time, and the vectors of the checkpoint.
 type After<'py> = (u64, f64, Vec<Bound<'py, PyArray1<f32>>>);
 
 #[pymethods]
@@ -83,7 +83,7 @@ impl RunWriter {
         self.params.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    /// Where the run goes on; none if it begins or has ended.
+    /// Where the run continues; none if it begins or has ended.
     #[getter]
     fn after<'py>(&self, py: Python<'py>) -> Option<After<'py>> {
         let Start::After(Checkpoint { round, secs, vectors, .. }) = &self.start else { return None };

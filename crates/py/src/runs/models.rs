@@ -113,7 +113,7 @@ impl Tensors {
 }
 
 /// The newest model that a server of real devices wrote by a round. A server that was killed may leave a model behind whose
-/// round was not committed; one that has gone on since keeps only newer models.
+/// round was not committed; one that has continued since keeps only newer models.
 fn round_model(folder: &Path, rounds: u64) -> Result<Option<PathBuf>, Failure> {
     let folder = folder.join(ROUND_MODELS);
     let entries = match fs::read_dir(&folder) {

@@ -1,4 +1,4 @@
-//! Why a server cannot begin or go on, in the words of Python's arguments.
+//! Why a server cannot begin or continue, in the words of Python's arguments.
 
 use std::path::Path;
 

@@ -58,7 +58,7 @@ fn set_initial(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A stored scenario has the digest, so that a run does not go on with another file.
+/// A stored scenario has the digest, so that a run does not continue with another file.
 fn check_digest(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
     let digest = v.text("64 hexadecimal digits, beside task.initial")?;
     match &s.initial {

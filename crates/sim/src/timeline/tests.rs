@@ -32,7 +32,7 @@ fn step(timeline: &mut Timeline<'_>) -> (f64, Vec<(usize, u64)>) {
 }
 
 /// Three devices that always work; 10 Mbit at 10 Mbit/s each. By hand: until 2.5 s the second device has half of the
-/// band; it ends at 3 s. The first one is back at 3.5 s, and alone until the third comes at 4 s and the second at 4.5 s.
+/// bandwidth; it ends at 3 s. The first one is back at 3.5 s, and alone until the third comes at 4 s and the second at 4.5 s.
 #[test]
 fn three_devices_by_hand() {
     let fleet = fleet(&[1.0, 1.5, 4.0], &[10.0; 3]);

@@ -10,7 +10,7 @@ use fedflip_record::Round;
 use super::SimWorld;
 
 impl SimWorld<'_> {
-    /// The time of a device that has the band for itself.
+    /// The time of a device that has the bandwidth for itself.
     fn alone_secs(&self, job: Job) -> f64 {
         job.compute_secs + self.costs.map_or(0.0, |costs| costs.upload_alone_secs(job))
     }
@@ -24,7 +24,7 @@ impl SimWorld<'_> {
         }
     }
 
-    /// Keeps as many of the invited devices as count: those that are ready first, each with the band for itself.
+    /// Keeps as many of the invited devices as count: those that are ready first, each with the bandwidth for itself.
     ///
     /// Fates follow from the seed, so they are known here. A device that vanishes is never ready, and fills a place only if
     /// too few others do. The others have downloaded the model and trained for nothing; they are not in the records.
