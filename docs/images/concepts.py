@@ -22,12 +22,12 @@ STYLE = """
   .axis { stroke: #8b949e; fill: none } .grid { stroke: #dcdfe4; fill: none } .mark { stroke: #1b1f24; fill: none; stroke-dasharray: 4 3 }
   .f0 { fill: #0072b2 } .f1 { fill: #c24e00 } .f2 { fill: #00815e } .f3 { fill: #b04a86 } .f4 { fill: #937700 } .f5 { fill: #6a3fb5 }
   .s0 { stroke: #0072b2 } .s1 { stroke: #c24e00 } .s2 { stroke: #00815e } .line { fill: none; stroke-width: 2.5 }
-  .pale { opacity: 0.22 } .on { fill: #ffffff } .empty { fill: none; stroke: #8b949e }
+  .pale { opacity: 0.22 } .empty { fill: none; stroke: #8b949e }
   @media (prefers-color-scheme: dark) {
     .ground { fill: #1c2027; stroke: #343b45 } text { fill: #e6e9ee } .soft { fill: #a3acb8 }
     .axis, .empty { stroke: #6b7480 } .grid { stroke: #2c323b } .mark { stroke: #e6e9ee }
     .f0 { fill: #56b4e9 } .f1 { fill: #f0853a } .f2 { fill: #2bc79c } .f3 { fill: #e08fbd } .f4 { fill: #e3c53c } .f5 { fill: #b79cff }
-    .s0 { stroke: #56b4e9 } .s1 { stroke: #f0853a } .s2 { stroke: #2bc79c } .on { fill: #14171c }
+    .s0 { stroke: #56b4e9 } .s1 { stroke: #f0853a } .s2 { stroke: #2bc79c }
   }
 """
 
@@ -40,21 +40,27 @@ class Picture:
         self.parts: list[str] = []
 
     def add(self, element: str) -> None:
+        """Adds an element as it is."""
         self.parts.append(element)
 
     def text(self, x: float, y: float, words: str, kind: str = "") -> None:
+        """Writes words; `kind` names classes of the style, as below."""
         self.add(f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}">{words}</text>')
 
     def rect(self, x: float, y: float, width: float, height: float, kind: str) -> None:
+        """Draws a rectangle from its upper left corner."""
         self.add(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" class="{kind}"/>')
 
     def circle(self, x: float, y: float, radius: float, kind: str) -> None:
+        """Draws a circle around a point."""
         self.add(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" class="{kind}"/>')
 
     def path(self, points: list[tuple[float, float]], kind: str) -> None:
+        """Draws a line through points."""
         self.add(f'<polyline points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}" class="{kind}"/>')
 
     def save(self, name: str) -> None:
+        """Writes the file beside this script."""
         body = "\n  ".join(self.parts)
         (HERE / name).write_text(
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" '
@@ -80,12 +86,14 @@ class Plane:
         return (value - low) / (high - low)
 
     def at(self, x: float, y: float) -> tuple[float, float]:
+        """The point of the picture that shows these values."""
         return (
             self.left + self.width * self._share(x, self.x_range, self.x_log),
             self.top + self.height * (1 - self._share(y, self.y_range, self.y_log)),
         )
 
     def axes(self, x_ticks: list[float], y_ticks: list[float], x_name: str, y_name: str) -> None:
+        """Draws both axes with ticks and names, and a grid line for each tick of y."""
         bottom, right = self.top + self.height, self.left + self.width
         for value in y_ticks:
             y = self.at(self.x_range[0], value)[1]
@@ -100,6 +108,7 @@ class Plane:
         self.picture.text(self.left - 34, self.top - 12, y_name)
 
     def curve(self, points: list[tuple[float, float]], kind: str) -> None:
+        """Draws a line through values."""
         self.picture.path([self.at(x, y) for x, y in points], f"line {kind}")
 
 
@@ -109,7 +118,11 @@ def coins() -> None:
     shares = [0.30, 0.25, 0.15, 0.10, 0.15, 0.05]
     q = [0.80, 0.50, 0.35, 0.25, 0.20, 0.10]
     rounds, left, top, column, row = 16, 210, 66, 32, 36
-    picture = Picture(800, 366, "Coins of six devices in sixteen rounds, with the aggregation weight a over q of each update")
+    picture = Picture(
+        800,
+        366,
+        "Coins of six devices in sixteen rounds, with the aggregation weight a over q of each update",
+    )
     picture.text(24, 30, "Every device flips its own coin in every round", "head")
     for x, words in ((24, "device"), (112, "data a"), (166, "q")):
         picture.text(x, top - 14, words, "soft")
@@ -165,9 +178,14 @@ def bandwidth() -> None:
     ):
         plane = Plane(picture, (84, 62 + 206 * place, 540, 130), (0, 9), (0, bandwidth_mbps))
         picture.text(24, plane.top - 32, title, "head")
-        plane.axes([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [0, 5, 10], "" if place == 0 else "seconds since the start of the round", "Mbit/s")
+        plane.axes(
+            [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+            [0, 5, 10],
+            "" if place == 0 else "seconds since the start of the round",
+            "Mbit/s",
+        )
         height = 0.0
-        for device, (name, secs, end) in enumerate(zip(names, compute, ends)):
+        for device, (name, secs, end) in enumerate(zip(names, compute, ends, strict=True)):
             rate = payload / (end - secs)
             x, y = plane.at(0, height + rate)
             start, below = plane.at(secs, height)
@@ -181,7 +199,9 @@ def bandwidth() -> None:
         x, top = plane.at(finish, bandwidth_mbps)
         picture.path([(x, top - 8), (x, top + plane.height)], "mark")
         picture.text(x, top - 14, f"{finish:.2f} s", "mid")
-    picture.text(84, 452, "pale: the device computes and its share is unused; solid: it uploads 8 Mbit", "soft")
+    picture.text(
+        84, 452, "pale: the device computes and its share is unused; solid: it uploads 8 Mbit", "soft"
+    )
     picture.save("concepts-bandwidth.svg")
 
 
@@ -210,7 +230,11 @@ FULL_VARIANCE = 0.016949
 
 def variance() -> None:
     """The round model R = α/(β − C), and measured rounds beside it."""
-    picture = Picture(800, 384, "The number of rounds to a loss against the sampling variance: the round model and measured runs")
+    picture = Picture(
+        800,
+        384,
+        "The number of rounds to a loss against the sampling variance: the round model and measured runs",
+    )
     plane = Plane(picture, (84, 62, 640, 270), (0, 2.7), (0, 2000))
     picture.text(24, 28, "Rounds to a test loss of 1.1", "head")
     plane.axes([0, 0.5, 1, 1.5, 2, 2.5], [0, 500, 1000, 1500, 2000], "sampling variance C = Σ a²/q", "rounds")
@@ -247,16 +271,28 @@ def goals() -> None:
     fleet = HERE / "concepts-fleet.csv.tmp"
     fleet.write_text(fedflip("fleet", "new", "--seed", "7"))
     try:
-        constant = [planned(fleet, "--scheme", f"fixed={10 ** (-2.02 + index * 2.02 / 60):.5f}") for index in range(61)]
-        auto = [planned(fleet, "--scheme", "auto", "--variance", f"{1.9 * 0.84**index:.4f}") for index in range(22)]
+        constant = [
+            planned(fleet, "--scheme", f"fixed={10 ** (-2.02 + index * 2.02 / 60):.5f}")
+            for index in range(61)
+        ]
+        auto = [
+            planned(fleet, "--scheme", "auto", "--variance", f"{1.9 * 0.84**index:.4f}")
+            for index in range(22)
+        ]
     finally:
         fleet.unlink()
-    picture = Picture(800, 356, "Rounds and round time against the number of devices in a round, and their product, the total time")
+    picture = Picture(
+        800,
+        356,
+        "Rounds and round time against the number of devices in a round, and their product, the total time",
+    )
     ticks = [0.5, 1, 2, 5, 10, 20, 50, 100]
     x_range = (0.5, 100, "log")
     first = Plane(picture, (64, 80, 300, 220), x_range, (10, 1000, "log"))
     picture.text(24, 28, "Fewer rounds, but longer ones", "head")
-    first.axes(ticks, [10, 20, 50, 100, 200, 500, 1000], "devices in a round, on average", "rounds, and milliseconds")
+    first.axes(
+        ticks, [10, 20, 50, 100, 200, 500, 1000], "devices in a round, on average", "rounds, and milliseconds"
+    )
     first.curve([(p["expected_participants"], p["rounds"]) for p in constant], "s0")
     first.curve([(p["expected_participants"], p["round_secs"]["mean"] * 1000) for p in constant], "s1")
     picture.text(232, 264, "rounds to the goal")
@@ -264,7 +300,9 @@ def goals() -> None:
     second = Plane(picture, (452, 80, 316, 220), x_range, (0, 14))
     picture.text(416, 28, "A plan finds the least total time", "head")
     second.axes(ticks, [0, 2, 4, 6, 8, 10, 12, 14], "devices in a round, on average", "seconds to the goal")
-    second.curve([(p["expected_participants"], p["total_secs"]) for p in constant if p["total_secs"] < 14], "s0")
+    second.curve(
+        [(p["expected_participants"], p["total_secs"]) for p in constant if p["total_secs"] < 14], "s0"
+    )
     second.curve([(p["expected_participants"], p["total_secs"]) for p in auto], "s2")
     for plans, kind, down in ((constant, "f0", -14), (auto, "f2", 20)):
         best = min(plans, key=lambda plan: plan["total_secs"])
