@@ -15,7 +15,7 @@ const FOLDER: &str = "tests/browser";
 /// What drives the browser, and what checks that everybody can use a page.
 const PACKAGES: &[&str] = &["playwright-core", "axe-core"];
 /// The environment variable that names a Chromium of one's own.
-const CHROMIUM: &str = "CHROMIUM";
+pub(crate) const CHROMIUM: &str = "CHROMIUM";
 /// What Chromium is called, by Debian and by others.
 const NAMES: &[&str] = &["chromium", "chromium-browser", "google-chrome", "chrome"];
 
@@ -111,10 +111,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_package_is_pinned_to_one_version() {
+    fn packages_are_pinned_to_one_version() {
         let manifest = Repo::here().read("tests/browser/package.json").unwrap();
-        let pinned = value_of(&manifest, PACKAGE).unwrap();
-        assert!(pinned.starts_with(|c: char| c.is_ascii_digit()), "{pinned}");
+        for package in PACKAGES {
+            let pinned = value_of(&manifest, package).unwrap();
+            assert!(pinned.starts_with(|c: char| c.is_ascii_digit()), "{pinned}");
+        }
         assert_eq!(value_of(&manifest, "no-such-key"), None);
     }
 

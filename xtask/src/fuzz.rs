@@ -32,7 +32,7 @@ const MEMORY_MIB_MAX: u32 = 1024;
 /// For a person who asks for fuzzing.
 const SECS: u32 = 60;
 /// For the step of `cargo xtask test`.
-const STEP_SECS: u32 = 4;
+const STEP_SECS: u32 = 3;
 /// And for that step: a few seconds of running do not pay for optimising.
 const STEP_OPT_LEVEL: &str = "0";
 /// The optimisation level for fuzzing by hand.

@@ -9,7 +9,7 @@ use crate::repo::Repo;
 use crate::shell::Cmd;
 use crate::{dependencies, faults, lab, python};
 use actions::{
-    check_deployment, check_format, check_readers, check_tidy, count_instructions, fuzz_decoders,
+    check_deployment, check_format, check_readers, check_site, check_tidy, count_instructions, fuzz_decoders,
     look_at_pages, passed, run_tests, share_a_band, try_benchmarks, with_python,
 };
 
@@ -41,7 +41,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step { name: "format", budget_secs: 10, guards: "one layout for all code", run: check_format },
     Step {
         name: "clippy",
-        budget_secs: 200,
+        budget_secs: 190,
         guards: "no warning of the compiler or of clippy",
         run: |repo| {
             let line = "cargo clippy --locked --workspace --all-targets -- -D warnings";
@@ -50,7 +50,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "docs",
-        budget_secs: 90,
+        budget_secs: 80,
         guards: "documentation that builds, without a broken link",
         run: |repo| {
             let line = "cargo doc --locked --workspace --no-deps --document-private-items";
@@ -59,7 +59,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "tests",
-        budget_secs: 460,
+        budget_secs: 440,
         guards: "unit, property, golden-value and snapshot tests",
         run: run_tests,
     },
@@ -89,7 +89,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "fuzz",
-        budget_secs: 240,
+        budget_secs: 220,
         guards: "decoders of bytes from a peer or a file: their corpus, and some seconds of fuzzing each",
         run: fuzz_decoders,
     },
@@ -100,8 +100,14 @@ pub(crate) const STEPS: &[Step] = &[
         run: look_at_pages,
     },
     Step {
+        name: "site",
+        budget_secs: 110,
+        guards: "the documentation site: links, formulas, the commands of its pages, and its looks in a browser",
+        run: check_site,
+    },
+    Step {
         name: "deny",
-        budget_secs: 60,
+        budget_secs: 50,
         guards: "licences, banned crates, sources; known holes where the database is at hand",
         run: |repo| passed(dependencies::check(repo)),
     },
@@ -113,13 +119,13 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "instructions",
-        budget_secs: 120,
+        budget_secs: 110,
         guards: "the pinned instruction counts of solvers and layers",
         run: count_instructions,
     },
     Step {
         name: "speed",
-        budget_secs: 120,
+        budget_secs: 110,
         guards: "plans and reports within some times the time, and the memory and size, that the README promises",
         run: |repo| passed(lab::step(repo, "speed", &["--short"])),
     },
@@ -155,7 +161,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "experiments",
-        budget_secs: 60,
+        budget_secs: 50,
         guards: "what docs/results.md shows, in little: which scheme takes fewer hours than which",
         run: |repo| passed(lab::step(repo, "experiments", &["--run", "all", "--quick"])),
     },

@@ -8,12 +8,16 @@ use std::path::PathBuf;
 
 use crate::browser;
 use crate::error::TaskError;
+use crate::programs;
 use crate::repo::Repo;
 use crate::shell::Cmd;
 use crate::tools;
 
 const REQUIREMENTS: &str = "docs/requirements.txt";
 const PACKAGES: &str = "docs/package.json";
+/// The runner of the blocks of pages, and the pages.
+const TESTS: &str = "tests/site";
+const BROWSER_TESTS: &str = "tests/site/site.test.mjs";
 
 /// `cargo xtask site`: builds it, or serves it with every change of a page.
 pub(crate) fn run(repo: &Repo, args: &[String]) -> Result<(), TaskError> {
@@ -41,6 +45,24 @@ pub(crate) fn run(repo: &Repo, args: &[String]) -> Result<(), TaskError> {
         println!("   open {}", repo.target().join("site/index.html").display());
     }
     Ok(())
+}
+
+/// The step `site`: no warning, every block of every page that needs no Python, and the built pages in a browser.
+pub(crate) fn step(repo: &Repo, chromium: &str) -> Result<(), TaskError> {
+    let built = repo.target().join("site").display().to_string();
+    mkdocs(repo)?.args(["build", "--quiet", "--site-dir", &built]).run(repo)?;
+    let program = programs::built(repo, "fedflip")?;
+    let python = tools::python_with(repo, "site", REQUIREMENTS)?;
+    Cmd::new(python)
+        .args(["-B", "-m", "pytest", "--quiet", "--durations=5", "-p", "no:cacheprovider"])
+        .args(["--numprocesses=2", TESTS])
+        .env("FEDFLIP_BIN", program)
+        .run(repo)?;
+    Cmd::words("node --test")
+        .arg(BROWSER_TESTS)
+        .env(browser::CHROMIUM, chromium)
+        .env("FEDFLIP_SITE", built)
+        .run(repo)
 }
 
 /// MkDocs, with all that its hooks need.
@@ -73,4 +95,21 @@ fn packages(repo: &Repo) -> Result<PathBuf, TaskError> {
         .run(repo)?;
     fs::write(&stamp, wanted).map_err(failed)?;
     Ok(modules)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_requirement_is_pinned_to_one_version() {
+        let repo = Repo::here();
+        for line in repo.read(REQUIREMENTS).unwrap().lines() {
+            assert!(line.split_once("==").is_some_and(|(_, version)| version.contains('.')), "{line}");
+        }
+        let packages = repo.read(PACKAGES).unwrap();
+        let (_, dependencies) = packages.split_once("\"dependencies\"").unwrap();
+        assert!(!dependencies.contains(['^', '~', '*']), "{dependencies}");
+        assert!(repo.path(BROWSER_TESTS).is_file() && repo.path(TESTS).is_dir());
+    }
 }

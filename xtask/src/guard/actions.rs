@@ -4,7 +4,7 @@ use super::Outcome;
 use crate::error::TaskError;
 use crate::repo::{Repo, on_ci};
 use crate::shell::Cmd;
-use crate::{bench, browser, deploy, fuzz, lab, readers, tidy, tools};
+use crate::{bench, browser, deploy, fuzz, lab, readers, site, tidy, tools};
 
 /// The one step that CI leaves out.
 pub(super) const NOT_ON_CI: &str = "bench-smoke";
@@ -69,8 +69,16 @@ pub(super) fn fuzz_decoders(repo: &Repo) -> Result<Outcome, TaskError> {
 }
 
 pub(super) fn look_at_pages(repo: &Repo) -> Result<Outcome, TaskError> {
+    with_browser(repo, browser::run)
+}
+
+pub(super) fn check_site(repo: &Repo) -> Result<Outcome, TaskError> {
+    with_browser(repo, site::step)
+}
+
+fn with_browser(repo: &Repo, look: fn(&Repo, &str) -> Result<(), TaskError>) -> Result<Outcome, TaskError> {
     match browser::ensure(repo) {
-        Ok(found) => passed(browser::run(repo, &found)),
+        Ok(found) => passed(look(repo, &found)),
         // Whoever changes a solver need not have a browser; CI sees to it that pages are looked at.
         Err(TaskError::Missing { what, hint }) if !on_ci() => {
             println!("   {what} is missing: {hint}");
