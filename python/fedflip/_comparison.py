@@ -90,19 +90,43 @@ class Comparison:
 
         return plots.accuracy(self.runs, metric=metric, ax=ax)
 
-    def report(self, path: str | Path) -> Path:
-        """Writes a report of all runs; the ending of the path chooses the format, as for ``fedflip report``."""
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        title: str | None = None,
+        reference: str | None = None,
+        round: int | None = None,
+    ) -> Path:
+        """Writes a report of all runs, as ``fedflip report`` does.
+
+        Args:
+            path: The file to write, such as ``report.html``. Formats of several files need a folder and the format, or
+                a pattern such as ``figures/*.pdf``.
+            format: ``html``, ``md``, ``text``, ``json``, ``svg``, ``pdf``, ``png``, ``latex`` or ``csv``; by default the
+                ending of the path decides.
+            title: The title of the report.
+            reference: The scheme that ratios are to.
+            round: The round to show as a timeline.
+
+        Returns:
+            The file, or the folder of the files.
+        """
         from fedflip._runs_report import write_report
 
-        return write_report([self.folder], path)
+        return write_report([self.folder], path, format=format, title=title, reference=reference, round=round)
 
     def __repr__(self) -> str:
         target = self.result["target"]
         head = f"{self.result['task']} to {target['metric']} {target['at']:g}, ratio to {self.result['reference']}"
-        return head + "\n" + _text(self.rows, _SHOWN)
+        # The table has no room for the reason why a scheme has no times.
+        errors = [f"{row['scheme']}: {row['error']}" for row in self.rows if row["error"]]
+        return "\n".join([head, _text(self.rows, _SHOWN), *errors])
 
     def _repr_html_(self) -> str:
-        return _html(self.rows, _SHOWN)
+        has_errors = any(row["error"] for row in self.rows)
+        return _html(self.rows, (*_SHOWN, "error") if has_errors else _SHOWN)
 
 
 class Sweep:

@@ -376,7 +376,17 @@ CASES: dict[str, Case] = {
     ),
     "Run.plot": Case(RUN.plot, {}, {"metric": [5, "acuracy", HALF], "ax": [5, "ax"]}),
     "Comparison.plot": Case(COMPARISON.plot, {}, {"metric": [5, "los", HALF], "ax": [5, "ax"]}),
-    "Comparison.report": Case(COMPARISON.report, {}, {"path": [*PATH, None, "report.docx"]}),
+    "Comparison.report": Case(
+        COMPARISON.report,
+        {"path": "report.html"},
+        {
+            "path": [*PATH, None, "report.docx"],
+            "format": [5, "htm", HALF],
+            "title": TEXT,
+            "reference": [*TEXT, "auto-"],
+            "round": [*COUNT, 0],
+        },
+    ),
     "TrainKey.stream_seed": Case(ff.TrainKey(1, 1, 0).stream_seed, {}, {"purpose": [*TEXT, None]}),
     "TrainKey.numpy_generator": Case(ff.TrainKey(1, 1, 0).numpy_generator, {}, {"purpose": [*TEXT, None]}),
     "check_learner": Case(

@@ -36,6 +36,26 @@ def test_a_comparison_is_that_of_the_command_line(tmp_path: Path) -> None:
     assert "auto" in repr(found) and "<table" in found._repr_html_()
 
 
+def test_a_scheme_that_fails_is_shown_with_its_reason(tmp_path: Path) -> None:
+    scenario = ff.Scenario("synthetic", seed=1, target_accuracy=0.3, rounds_max=30)
+    fleet = ff.Fleet(
+        {"compute_secs": [1.0] * 5, "comm_secs": [1.0] * 5, "samples": [9] * 5, "availability": [0.5] * 5}
+    )
+    found = ff.compare(
+        scenario, schemes=["auto", "fedavg=2"], seeds=1, fleet=fleet, pilots=False, progress=False
+    )
+    reason = found.rows[1]["error"]
+    assert "always available" in reason
+    assert repr(found).splitlines()[-1] == f"fedavg=2: {reason}"
+    assert "<th>error</th>" in found._repr_html_()
+    # The hint of a name such as tables.tex, followed to the letter.
+    with pytest.raises(ff.InputError, match="several files") as refused:
+        found.report(tmp_path / "tables.tex")
+    assert "format='latex'" in str(refused.value.remedy)
+    found.report(tmp_path / "tables", format="latex", title="Mine", reference="auto")
+    assert "toprule" in (tmp_path / "tables" / "table1.tex").read_text()
+
+
 def test_learners_and_own_schemes_are_compared() -> None:
     found = ff.compare(
         Quadratic(),
