@@ -23,7 +23,7 @@ def pyplot(where: str) -> Any:
         raise InputError(
             f"{where}: pictures need matplotlib, which is not installed",
             where=where,
-            remedy="pip install fedflip[plot]",
+            remedy="pip install matplotlib",
         ) from None
 
 

@@ -212,7 +212,7 @@ def test_a_picture_without_matplotlib_names_the_remedy(monkeypatch: pytest.Monke
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.pyplot", None)
     with pytest.raises(ff.InputError) as refused:
         ff.Fleet(COLUMNS).plot()
-    assert refused.value.remedy == "pip install fedflip[plot]"
+    assert refused.value.remedy == "pip install matplotlib"
 
 
 def without(name: str) -> dict[str, Any]:

@@ -282,7 +282,7 @@ def test_pictures_need_matplotlib_alone() -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": package}
     )
-    assert done.stdout.strip() == "fleet | pip install fedflip[plot]"
+    assert done.stdout.strip() == "fleet | pip install matplotlib"
 
 
 def test_figures_are_drawn_whole(runs: dict[str, ff.Run], paper_fleet: ff.Fleet, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Pictures for papers and notebooks, with matplotlib: ``pip install fedflip[plot]``.
+"""Pictures for papers and notebooks, with matplotlib, which the extra ``plot`` installs.
 
 Every function draws into ``ax``, or into a new figure, and returns the Axes, so that titles, limits and files are up to you:
 
