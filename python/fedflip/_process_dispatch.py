@@ -163,7 +163,8 @@ class Dispatcher:
         raise LearnerError(
             f"a worker process cannot load the learner: {problem}",
             traceback=trace,
-            remedy="the traceback below is that of the worker; everything that the learner imports must be importable there",
+            remedy="define its class at the top level of a module, and let workers import and read all that it needs; "
+            "the traceback below is that of the worker",
         )
 
     def _finish(self, job: Job, answer: Any, error: LearnerError | None) -> None:
