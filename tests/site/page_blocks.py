@@ -11,7 +11,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 AT_THE_ROOT = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 
 OPENING = re.compile(r"^(?P<indent> *)(?P<fence>```+|~~~+) *(?P<language>[\w-]*)(?P<options>.*)$")
-MARK = re.compile(r"^\s*<!-- (not run|exits with|fragment|not run on this page)(?:: | )?(.*?) *-->\s*$")
+MARK = re.compile(r"^\s*<!-- (not run on this page|not run|exits with|fragment)(?:: | )?(.*?) *-->\s*$")
 TITLE = re.compile(r'title="([^"]+)"')
 
 #: What the code of a page speaks of decides which step of `cargo xtask test` has all that it needs. The first that fits counts.

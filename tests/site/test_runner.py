@@ -132,7 +132,7 @@ def test_the_code_of_a_page_decides_where_it_runs(tmp_path: Path) -> None:
     assert step("```python\nimport torch, flwr\n```\n") == "flower"
     assert step("```sh\nmpirun -n 2 python a.py\n```\n") == "cluster"
     assert step("<!-- not run: no cluster -->\n```sh\nmpirun a.py\n```\n\n```sh\ntrue\n```\n") == "site"
-    assert step("<!-- not run on this page: no network -->\n```sh\ntrue\n```\n") is None
+    assert step("<!-- not run on this page: no network -->\n\nProse.\n\n```sh\ntrue\n```\n") is None
 
 
 def test_shapes_have_no_numbers() -> None:
