@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, Literal, overload
 
@@ -26,6 +26,7 @@ __all__ = [
     "function",
     "instance",
     "listed",
+    "mapped",
     "number",
     "path_text",
     "shown",
@@ -272,3 +273,17 @@ def listed(
         # An array without dimensions has one value.
         raise wrong(where, value, wanted, remedy)
     return found if each is None else [each(f"{where}[{place}]", one) for place, one in enumerate(found)]
+
+
+def mapped(
+    where: str, value: Any, wanted: str, each: Callable[..., Any], remedy: str, **limits: Any
+) -> dict[str, Any]:
+    """The values of a dict by name; ``each`` checks one of them. None is an empty dict."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise wrong(where, value, wanted, remedy)
+    return {
+        text(where, name, remedy=remedy): each(f"{where}[{name!r}]", one, remedy=remedy, **limits)
+        for name, one in value.items()
+    }

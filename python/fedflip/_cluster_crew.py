@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, get_args
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedflip._arguments import flag, instance, number, shown
+from fedflip._arguments import flag, number
 from fedflip._cluster_dispatch import Dispatcher
 from fedflip._cluster_probe import Roll, report_of
-from fedflip._crew import CrewLearner, Trained, not_open, nothing_outstanding
-from fedflip._errors import InputError
+from fedflip._crew import CrewLearner, Trained, nothing_outstanding
+from fedflip._crew_base import WorkerCrew
 from fedflip._key import TrainKey
 from fedflip._learner_layout import Array
 from fedflip._native_learner import NativeLearner
-from fedflip._process_parcel import pack, refuse_in_worker, unpack
+from fedflip._process_parcel import pack, unpack
 
 if TYPE_CHECKING:
     from fedflip._cluster_engine import Engine
@@ -27,7 +26,7 @@ __all__ = ["WORKERS_REMEDY", "ClusterCrew"]
 WORKERS_REMEDY = "give the number of processors or GPUs that the workers use"
 
 
-class ClusterCrew:
+class ClusterCrew(WorkerCrew[Dispatcher]):
     """The base of ``RayCrew``, ``MpiCrew`` and ``ExecutorCrew``.
 
     Args:
@@ -36,13 +35,12 @@ class ClusterCrew:
     """
 
     def __init__(self, *, mixed: bool, join_secs: float) -> None:
+        super().__init__()
         remedy = "give the time that the slowest worker takes to start and to load its data"
         self.mixed = flag("mixed", mixed)
         self.join_secs = number("join_secs", join_secs, above=0, remedy=remedy)
         self._engine: Engine | None = None
-        self._dispatcher: Dispatcher | None = None
         self._roll = Roll(mixed)
-        self._size = 0
         #: The seconds that the workers took to join.
         self.joined_secs = 0.0
 
@@ -71,9 +69,7 @@ class ClusterCrew:
             FedflipError: If a worker differs from the others, unless ``mixed``, or if no worker joins.
             LearnerError: If a worker cannot load the learner.
         """
-        refuse_in_worker()
-        remedy = "write crew.open(ff.FlatLearner(learner))"
-        instance("work", work, (*get_args(CrewLearner), bytes), "a FlatLearner", remedy=remedy)
+        work = self._checked_work(work)
         self.close()
         parcel = work if isinstance(work, bytes) else pack(work)
         work = unpack(work) if isinstance(work, bytes) else work
@@ -95,7 +91,7 @@ class ClusterCrew:
 
     def train(self, model: Array, keys: Sequence[TrainKey]) -> None:
         """Begins one training for each key. The model travels once to each machine."""
-        self._opened().begin("train", self._checked(model), keys)
+        self._begin(model, keys)
 
     def next(self) -> Trained:
         """Waits until one more training is over."""
@@ -107,18 +103,6 @@ class ClusterCrew:
             raise job.error or nothing_outstanding()
         return Trained(job.argument.device, update, job.answer)
 
-    def losses(self, model: Array, devices: Sequence[int]) -> list[float]:
-        """The mean loss of a model on the samples of each device."""
-        dispatcher = self._opened()
-        return dispatcher.answers(dispatcher.begin("loss", self._checked(model), devices))
-
-    def evaluate(self, model: Array) -> dict[str, tuple[float, float]]:
-        """The metrics of a model, by one worker."""
-        dispatcher = self._opened()
-        [answer] = dispatcher.answers(dispatcher.begin("evaluate", self._checked(model), [None]))
-        metrics: dict[str, tuple[float, float]] = answer
-        return metrics
-
     @property
     def runs_at_once(self) -> int:
         """The number of workers that can do whole runs of a native task."""
@@ -126,40 +110,33 @@ class ClusterCrew:
 
     def whole_runs(self, runs: Sequence[tuple[str, str]]) -> None:
         """Does whole runs, one on each worker at a time. ``runs`` has the scenario and the folder of each."""
+        for _ in self.begin_whole_runs(runs):
+            pass
+
+    def begin_whole_runs(self, runs: Sequence[tuple[str, str]]) -> Iterator[int]:
+        """Does whole runs, and gives control back about once a second, with the number of runs that are left.
+
+        The folder of a run is there as soon as the run is over. A caller that stops here leaves the others undone.
+        """
         from fedflip._cluster_runs import keep
 
         dispatcher = self._opened()
         jobs = dispatcher.begin("run", np.zeros(self._size, np.float32), [text for text, _ in runs])
-        for job, (_, folder) in zip(jobs, runs, strict=True):
-            [packed] = dispatcher.answers([job])
-            keep(packed, folder)
-            job.answer = None
+        left = {job.ticket: (job, folder) for job, (_, folder) in zip(jobs, runs, strict=True)}
+        while left:
+            for ticket, (job, folder) in list(left.items()):
+                if job.done:
+                    [packed] = dispatcher.answers([job])
+                    keep(packed, folder)
+                    # A folder may be as large as several models.
+                    job.answer = None
+                    del left[ticket]
+            yield len(left)
+            if left:
+                dispatcher.pump()
 
     def close(self) -> None:
         """Ends the workers. Outstanding trainings are lost; the crew may be opened again."""
         engine, self._engine, self._dispatcher = self._engine, None, None
         if engine is not None:
             engine.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _opened(self) -> Dispatcher:
-        if self._dispatcher is None:
-            raise not_open()
-        return self._dispatcher
-
-    def _checked(self, model: Any) -> Array:
-        if not isinstance(model, np.ndarray) or model.shape != (self._size,) or model.dtype != np.float32:
-            raise InputError(
-                f"the model is {shown(model)}, not a flat float32 array of {self._size:,} parameters",
-                where="model",
-                value=model,
-                remedy="use a model of this learner",
-            )
-        return model

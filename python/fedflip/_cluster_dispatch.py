@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fedflip._cluster_engine import Answered, Engine, Gone, Joined, LostError, Order
+from fedflip._cluster_engine import Answered, Engine, Event, Gone, Joined, LostError, Order
 from fedflip._cluster_probe import Roll
 from fedflip._errors import FedflipError, LearnerError
 from fedflip._learner_layout import Array
@@ -25,6 +25,10 @@ LOSSES_MAX = 5
 #: Updates ahead of the oldest outstanding one may take so much memory in this process.
 HELD_BYTES = 512 << 20
 _WAIT_SECS = 1.0
+#: So often in a row may each worker fail to join before the first one has joined.
+FAILURES_MAX = 3
+#: A worker that fails to join is asked again after a while, which doubles each time up to a limit.
+_ASK_AGAIN_SECS = (0.1, 30.0)
 
 _log = logging.getLogger("fedflip")
 
@@ -65,6 +69,11 @@ class _Slot:
     ready: bool = False
     #: The worker is not there since; it counts while the worker is not ready.
     since: float = 0.0
+    #: How often in a row the worker was lost before it had joined, and why.
+    failures: int = 0
+    why: str = ""
+    #: When it is asked to join; None if it was asked.
+    ask_at: float | None = 0.0
     orders: dict[int, Job] = field(default_factory=dict)
 
 
@@ -98,8 +107,6 @@ class Dispatcher:
 
     def join_all(self) -> None:
         """Waits until all workers have joined; after ``join_secs`` those that are there begin."""
-        for slot in range(len(self._slots)):
-            self._engine.join(slot)
         until = time.monotonic() + self._join_secs
         while not all(slot.ready for slot in self._slots):
             self.pump()
@@ -157,7 +164,8 @@ class Dispatcher:
 
     def pump(self) -> None:
         """Waits for something to happen, and deals with it."""
-        for event in self._engine.wait(_WAIT_SECS):
+        self._ask()
+        for event in self._events():
             if isinstance(event, Joined):
                 self._join(event)
             elif isinstance(event, Answered):
@@ -165,19 +173,50 @@ class Dispatcher:
             else:
                 self._lose(event)
         self._dispatch()
+        self._ask()
         if not any(slot.ready for slot in self._slots):
-            away_secs = time.monotonic() - max(slot.since for slot in self._slots)
-            if away_secs > self._join_secs:
-                raise FedflipError(
-                    f"none of {len(self._slots)} workers has joined within {self._join_secs:g} seconds",
-                    remedy="see whether the cluster has the resources that each worker asks for; then resume the run",
-                )
+            self._check_that_some_come()
+
+    def _events(self) -> list[Event]:
+        """The next events. Where no worker is busy or about to join, there are none for a while."""
+        now = time.monotonic()
+        secs = min([_WAIT_SECS, *(slot.ask_at - now for slot in self._slots if slot.ask_at is not None)])
+        if any(slot.orders or (slot.ask_at is None and not slot.ready) for slot in self._slots):
+            return self._engine.wait(max(0.0, secs))
+        time.sleep(max(0.0, secs))
+        return []
+
+    def _ask(self) -> None:
+        """Asks workers to join."""
+        now = time.monotonic()
+        for place, slot in enumerate(self._slots):
+            if slot.ask_at is not None and slot.ask_at <= now:
+                slot.ask_at = None
+                self._engine.join(place)
+
+    def _check_that_some_come(self) -> None:
+        """Ends the run if no worker joins: at once if none can start, and after a while if none comes."""
+        whys = [slot.why for slot in self._slots if slot.why]
+        if not self._roll.workers and all(slot.failures >= FAILURES_MAX for slot in self._slots):
+            raise FedflipError(
+                f"no worker of {len(self._slots)} can start; each failed {FAILURES_MAX} times, at last with: {whys[-1]}",
+                remedy="fedflip and everything that the learner imports must be installed where the workers run; the logs "
+                "of the workers may say more",
+            )
+        away_secs = time.monotonic() - max(slot.since for slot in self._slots)
+        if away_secs > self._join_secs:
+            why = f"; the last one was lost with: {whys[-1]}" if whys else ""
+            raise FedflipError(
+                f"none of {len(self._slots)} workers has joined within {self._join_secs:g} seconds{why}",
+                remedy="see whether the cluster has the resources that each worker asks for; then resume the run",
+            )
 
     def _join(self, event: Joined) -> None:
         if isinstance(event.report, FedflipError):
             raise event.report
         self._roll.admit(event.report)
-        self._slots[event.slot].ready = True
+        slot = self._slots[event.slot]
+        slot.ready, slot.failures = True, 0
 
     def _answer(self, event: Answered) -> None:
         job = self._slots[event.slot].orders.pop(event.ticket, None)
@@ -192,16 +231,21 @@ class Dispatcher:
     def _lose(self, event: Gone) -> None:
         slot = self._slots[event.slot]
         jobs, slot.orders = list(slot.orders.values()), {}
+        slot.why, now = event.why, time.monotonic()
         # A worker that is not back yet may be lost again.
         if slot.ready:
-            slot.ready, slot.since = False, time.monotonic()
+            slot.ready, slot.since, slot.ask_at = False, now, now
             _log.warning("a worker is lost (%s); %d orders are repeated", event.why, len(jobs))
+        else:
+            slot.failures += 1
+            first_secs, most_secs = _ASK_AGAIN_SECS
+            slot.ask_at = now + min(first_secs * 2 ** min(slot.failures, 30), most_secs)
+            _log.info("a worker could not join (%s)", event.why)
         for place, job in enumerate(jobs):
             # Only the first one was being done.
             job.lost += place == 0
         for job in reversed(jobs):
             self._repeat(job, event.why)
-        self._engine.join(event.slot)
 
     def _repeat(self, job: Job, why: str) -> None:
         job.done = False

@@ -50,7 +50,7 @@ class Report(NamedTuple):
 
     #: Host and process.
     name: str
-    #: The digest of the update of the probe key.
+    #: The digest of the update of the probe key; empty if the training failed.
     update: str
     #: The version of fedflip.
     version: str
@@ -58,6 +58,8 @@ class Report(NamedTuple):
     processor: str
     #: The digest of the samples.
     data: str
+    #: Why the training of the probe failed, if it did.
+    failure: str = ""
 
     def differences(self, other: Report) -> list[str]:
         """What differs from another report, in words."""
@@ -72,7 +74,13 @@ class Report(NamedTuple):
             found.append(f"its processor {' and '.join(words)}")
         if self.data != other.data:
             found.append(f"its data have the digest {self.data[:12]}, not {other.data[:12]}")
-        if self.update != other.update:
+        if self.failure != other.failure and not (self.failure and other.failure):
+            found.append(
+                f"its training of the probe failed: {self.failure}"
+                if self.failure
+                else f"it trained the probe, which failed there: {other.failure}"
+            )
+        elif self.update != other.update:
             found.append(
                 f"its update of the probe has the digest {self.update[:12]}, not {other.update[:12]}"
             )
@@ -83,19 +91,15 @@ def report_of(work: Any) -> Report:
     """Trains one key, and says what this process is and has. ``work`` is a ``FlatLearner`` or a ``NativeLearner``."""
     samples = [work.samples(device) for device in range(work.devices)]
     device = next((device for device, count in enumerate(samples) if count), 0)
+    trained, failure = "", ""
     try:
         update, loss = work.train(work.initial(0), TrainKey(seed=0, round=1, device=device))
-        trained = update.tobytes() + struct.pack("<d", loss)
+        trained = hashlib.sha256(update.tobytes() + struct.pack("<d", loss)).hexdigest()
     except LearnerError as error:
-        # A run says more about a training that fails; workers must only fail alike.
-        trained = error.problem.encode()
-    return Report(
-        f"{socket.gethostname()}:{os.getpid()}",
-        hashlib.sha256(trained).hexdigest(),
-        __version__,
-        _processor(),
-        _data_digest(work, samples),
-    )
+        # A run says more about a training that fails; workers must only all fail.
+        failure = error.problem
+    name = f"{socket.gethostname()}:{os.getpid()}"
+    return Report(name, trained, __version__, _processor(), _data_digest(work, samples), failure)
 
 
 def _data_digest(work: Any, samples: list[int]) -> str:

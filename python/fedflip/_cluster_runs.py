@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import os
-import tarfile
 import tempfile
+import zipfile
 from pathlib import Path
 
 from fedflip import _fedflip
+from fedflip._errors import FedflipError
 from fedflip._observe import Watch
 
 __all__ = ["keep", "whole_run"]
@@ -26,13 +27,11 @@ def whole_run(text: str, data_dir: str | None) -> bytes:
         finally:
             watch.close()
         packed = io.BytesIO()
-        with tarfile.open(fileobj=packed, mode="w") as archive:
-            archive.add(out, arcname=".", filter=_without_lock)
+        with zipfile.ZipFile(packed, "w") as archive:
+            for path in sorted(out.rglob("*")):
+                if path.is_file() and not path.name.endswith(".lock"):
+                    archive.write(path, path.relative_to(out))
         return packed.getvalue()
-
-
-def _without_lock(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    return None if member.name.endswith(".lock") else member
 
 
 def keep(packed: bytes, folder: str | os.PathLike[str]) -> None:
@@ -40,6 +39,12 @@ def keep(packed: bytes, folder: str | os.PathLike[str]) -> None:
     place = Path(folder)
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".run-", dir=place.parent) as beside:
-        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-            archive.extractall(Path(beside) / "run", filter="data")
-        (Path(beside) / "run").rename(place)
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            archive.extractall(Path(beside) / "run")
+        try:
+            (Path(beside) / "run").rename(place)
+        except OSError as error:
+            raise FedflipError(
+                f"the run of a worker cannot be kept in {place}: {error.strerror}",
+                remedy="let one process at a time write to the folder, then resume there",
+            ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -11,12 +12,15 @@ from typing import Any
 import numpy as np
 
 from fedflip._cluster_probe import Report, report_of
+from fedflip._crew_errors import sendable
 from fedflip._errors import FedflipError, LearnerError
 from fedflip._key import TrainKey
 from fedflip._learner_layout import Array
 from fedflip._native_learner import NativeLearner
 
-__all__ = ["Done", "Serving", "do_in_process"]
+__all__ = ["Actor", "Done", "Serving", "do_in_process", "forget"]
+
+_log = logging.getLogger("fedflip")
 
 #: Whether it went well; the loss, the metrics or the error; and the update of a training.
 Done = tuple[bool, Any, Array | None]
@@ -44,7 +48,7 @@ class Serving:
                 torch.set_num_threads(1)
             self.joined = report_of(self._work)
         except FedflipError as error:
-            self.joined = error
+            self.joined = sendable(error)
         except Exception as error:
             self.joined = LearnerError(
                 f"a worker cannot load the learner: {type(error).__name__}: {error}",
@@ -65,17 +69,19 @@ class Serving:
                     return True, self._work.loss(lent, argument), None
                 update, loss = self._work.train(lent, TrainKey(*argument))
                 return True, loss, update
-            except FedflipError as error:
+            except Exception as error:
                 # The learner may have damaged its copy.
                 self._model = None
-                # Tracebacks do not travel; their text is in the error.
-                error.__cause__ = error.__traceback__ = None
-                return False, error, None
+                return False, sendable(error), None
 
     def close(self) -> None:
-        """Gives the data back."""
-        if not isinstance(self.joined, FedflipError):
+        """Gives the data back. A learner that fails to close is logged: its results count."""
+        if isinstance(self.joined, FedflipError):
+            return
+        try:
             self._work.close()
+        except Exception:
+            _log.warning("the learner failed to close", exc_info=True)
 
     def _lent(self, number: Any, model: Array) -> Array:
         """A copy of the model for the learner: the original may be memory that other workers share."""
@@ -85,6 +91,27 @@ class Serving:
             lent.flags.writeable = False
             self._model = (number, lent)
         return self._model[1]
+
+
+class Actor:
+    """A worker for engines that call methods of an object in a process of its own: a learner, once it has joined."""
+
+    def __init__(self) -> None:
+        self._serving: Serving | None = None
+
+    def join(self, parcel: Any) -> Report | FedflipError:
+        """Loads the learner, and returns the report of the worker."""
+        self._serving = self._serving or Serving(parcel)
+        return self._serving.joined
+
+    def do(
+        self, model: Array, kind: str, number: int, argument: Any
+    ) -> tuple[tuple[bool, Any], Array | None]:
+        """Does an order; the update is apart from the answer, because it travels later."""
+        if self._serving is None:
+            raise RuntimeError("the actor was started again")
+        fine, answer, update = self._serving.do(kind, number, model, argument)
+        return (fine, answer), update
 
 
 #: The learner of this process, by the digest of its parcel.
@@ -98,7 +125,13 @@ def do_in_process(token: str, parcel: bytes | None, order: tuple[Any, ...] | Non
         if token not in _held:
             if parcel is None:
                 return None
-            _held.clear()
+            forget()
             _held[token] = Serving(parcel)
-    serving = _held[token]
+        serving = _held[token]
     return serving.joined, None if order is None else serving.do(*order)
+
+
+def forget() -> None:
+    """Closes the learner of this process, if there is one, and gives its memory back."""
+    while _held:
+        _held.popitem()[1].close()

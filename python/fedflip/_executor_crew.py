@@ -9,8 +9,8 @@ from typing import Any
 
 from fedflip._arguments import count, wrong
 from fedflip._cluster_crew import WORKERS_REMEDY, ClusterCrew
-from fedflip._cluster_engine import Answered, Event, Gone, Joined, LostError, Order
-from fedflip._cluster_worker import do_in_process
+from fedflip._cluster_engine import Answered, Event, Gone, Joined, Order
+from fedflip._cluster_worker import do_in_process, forget
 from fedflip._errors import FedflipError
 from fedflip._learner_layout import Array
 
@@ -51,8 +51,9 @@ class ExecutorCrew(ClusterCrew):
     ) -> None:
         super().__init__(mixed=mixed, join_secs=join_secs)
         if not isinstance(executor, Executor) and not callable(executor):
-            remedy = "give a concurrent.futures.Executor, such as client.get_executor() of Dask"
-            raise wrong("executor", executor, "an Executor", remedy)
+            raise wrong(
+                "executor", executor, "an Executor", "give one, such as client.get_executor() of Dask"
+            )
         self.executor = executor
         self.workers = count("workers", workers, least=1, remedy=WORKERS_REMEDY)
 
@@ -86,20 +87,18 @@ class _ExecutorEngine:
         self._submit(slot, order, False)
 
     def wait(self, secs: float) -> list[Event]:
-        events: list[Event] = []
-        gone = self._gone
-        self._gone = {}
+        events, gone, self._gone = list[Event](), self._gone, {}
         done, _ = wait(list(self._calls), 0 if gone else secs, FIRST_COMPLETED)
         for call in done:
             slot, order, executor = self._calls.pop(call)
             try:
-                events.extend(self._events(slot, order, call.result()))
-            except FedflipError:
-                raise
+                found = call.result()
             except Exception as error:
                 if isinstance(error, BrokenExecutor) and executor is self._executor:
                     self._executor = None
                 gone.setdefault(slot, f"{type(error).__name__}: {error}")
+                continue
+            events.extend(self._events(slot, order, found))
         self._calls = {call: what for call, what in self._calls.items() if what[0] not in gone}
         return [*events, *(Gone(slot, why) for slot, why in gone.items())]
 
@@ -117,8 +116,6 @@ class _ExecutorEngine:
         return [Joined(slot, report), Answered(slot, order.ticket, fine, answer)]
 
     def fetch(self, ticket: int) -> Array:
-        if ticket not in self._updates:
-            raise LostError("the update is gone")
         return self._updates.pop(ticket)
 
     def close(self) -> None:
@@ -126,21 +123,28 @@ class _ExecutorEngine:
             call.cancel()
         if self._executor is not None and not isinstance(self._source, Executor):
             self._executor.shutdown(wait=True)
+        # An executor of threads has the learner in this process.
+        forget()
 
     def _submit(self, slot: int, order: Order | None, with_learner: bool) -> None:
-        if self._executor is None:
-            if isinstance(self._source, Executor):
-                raise FedflipError(
-                    "the executor broke, because one of its workers died",
-                    remedy="give ExecutorCrew a function that makes an executor: then it makes another one; or resume the run",
-                )
-            self._executor = self._source()
+        executor = self._executor = self._executor or self._another()
         what = None if order is None else (order.kind, order.number, order.model, order.argument)
         try:
-            call = self._executor.submit(
-                do_in_process, self._token, self._parcel if with_learner else None, what
-            )
+            call = executor.submit(do_in_process, self._token, self._parcel if with_learner else None, what)
         except BrokenExecutor as error:
             self._executor, self._gone[slot] = None, str(error)
+        except RuntimeError as error:  # It is shut down.
+            remedy = "leave the executor open until the run is over, then resume the run"
+            raise FedflipError(f"the executor takes no more orders: {error}", remedy=remedy) from error
         else:
-            self._calls[call] = (slot, order, self._executor)
+            self._calls[call] = (slot, order, executor)
+
+    def _another(self) -> Executor:
+        """A new executor in the place of one that has broken."""
+        if isinstance(self._source, Executor):
+            remedy = "resume the run; a function in the place of the executor could make another one"
+            raise FedflipError("the executor broke, because one of its workers died", remedy=remedy)
+        made = self._source()
+        if not isinstance(made, Executor):
+            raise wrong("executor", made, "an Executor", "give a function that returns an Executor")
+        return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, cast
@@ -20,6 +21,7 @@ from fedflip._learner_checks import (
     checked_learner,
     checked_timeout,
     difference,
+    end_fork,
     metric_name,
     not_finite,
     number,
@@ -156,12 +158,15 @@ class FlatLearner:
             self._is_closed = False
             loan = self._lend(model)
             lent = loan.lent
+            here = os.getpid()
             try:
                 if self._watch is None:
                     answer = self._learner.train(lent, key)
                 else:
                     answer = self._watch.run(lambda: self._learner.train(lent, key))
+                end_fork(here)
             except (Exception, SystemExit) as error:
+                end_fork(here)
                 loan.mend()
                 self._fail(
                     error, f"training on device {key.device} in round {key.round}", key.device, key.round
@@ -298,12 +303,14 @@ class FlatLearner:
         self, what: str, device: int | None, round: int | None, method: Callable[..., Any], *args: Any
     ) -> Any:
         self._is_closed = False
+        here = os.getpid()
         try:
-            if self._watch is None:
-                return method(*args)
-            return self._watch.run(lambda: method(*args))
+            return method(*args) if self._watch is None else self._watch.run(lambda: method(*args))
         except (Exception, SystemExit) as error:
+            end_fork(here)
             self._fail(error, what, device, round)
+        finally:
+            end_fork(here)
 
     def _fail(self, error: BaseException, what: str, device: int | None, round: int | None) -> NoReturn:
         """Raises an exception of the learner as a LearnerError that names device and round."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
+import os
+import sys
 import threading
 import traceback
 from typing import Any
@@ -147,6 +149,20 @@ def own_traceback(error: BaseException) -> str:
     ):
         place = place.tb_next
     return "".join(traceback.format_exception(type(error), error, place))
+
+
+def end_fork(caller: int) -> None:
+    """Ends this process if it is a fork that a learner made and forgot: otherwise it would go on with the run of its parent.
+
+    Args:
+        caller: The process that called the learner.
+    """
+    if os.getpid() != caller:
+        sys.stderr.write(
+            "fedflip: a process that the learner forked came back from the learner; it ends here\n"
+        )
+        sys.stderr.flush()
+        os._exit(70)
 
 
 _CALLERS = ("fedflip._learner", "fedflip._learner_watch")

@@ -64,7 +64,9 @@ class _MpiEngine:
         self._parcel = parcel
 
     def join(self, slot: int) -> None:
-        self._tell(slot, ("join", None, None, self._parcel))
+        # All messages are sent from the same memory: a learner may hold much data.
+        self._tell(slot, ("join", None, None, len(self._parcel)))
+        self._sending.append((self._comm.Isend(self._parcel, slot + 1, MODEL), self._parcel))
 
     def publish(self, model: Array) -> Array:
         self._size = len(model)

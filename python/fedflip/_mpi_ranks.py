@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import sys
 import time
+import traceback
 from functools import cache
 from typing import Any, NoReturn
 
@@ -15,7 +16,7 @@ from fedflip._learner_layout import Array
 
 __all__ = ["ANSWER", "MODEL", "ORDER", "UPDATE", "received", "take_part"]
 
-#: Kinds of messages: to a worker, its answers, models, and updates.
+#: Kinds of messages: to a worker, its answers, models and packed learners, and updates.
 ORDER, ANSWER, MODEL, UPDATE = 1, 2, 3, 4
 #: MPI itself waits with a whole processor; this looks again after a while.
 _LOOK_SECS = (0.0002, 0.005)
@@ -30,7 +31,12 @@ def take_part() -> Any:
         raise ImportError("MpiCrew needs MPI and mpi4py: pip install mpi4py", name="mpi4py") from error
     comm = MPI.COMM_WORLD
     if comm.rank > 0:
-        _serve(comm)
+        try:
+            _serve(comm)
+        except (Exception, KeyboardInterrupt):
+            # The other ranks would wait for this one for ever, even at its exit.
+            traceback.print_exc()
+            comm.Abort(1)
     atexit.register(lambda: [comm.send(None, rank, ORDER) for rank in range(1, comm.size)])
     return comm
 
@@ -42,7 +48,11 @@ def _serve(comm: Any) -> NoReturn:
     while (order := received(comm, 0, ORDER)) is not None:
         kind, ticket, number, argument = order
         if kind == "join":
-            serving, models = Serving(argument), {}
+            parcel = bytearray(argument)
+            comm.Recv(parcel, 0, MODEL)
+            if serving is not None:
+                serving.close()
+            serving, models = Serving(parcel), {}
             comm.send((None, True, serving.joined), 0, ANSWER)
         elif kind == "model":
             # One at a time is in use, and one more is on its way.
@@ -54,6 +64,8 @@ def _serve(comm: Any) -> NoReturn:
             if update is not None:
                 # Waits until rank 0 has room for the update.
                 comm.Send(np.ascontiguousarray(update), 0, UPDATE)
+    if serving is not None:
+        serving.close()
     sys.exit(0)
 
 

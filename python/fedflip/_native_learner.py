@@ -31,11 +31,10 @@ class NativeLearner:
         True
     """
 
-    #: Native code is not watched: crews of processes can end it.
-    timeout_secs: float | None = None
-
     def __init__(self, text: str, fleet: bytes | None = None, data_dir: str | None = None) -> None:
         self._made_of = (text, fleet, data_dir)
+        #: Native code is not watched: only crews of processes can end it.
+        self.timeout_secs: float | None = None
         self._native: _fedflip.NativeLearner | None = None
         self._size: int | None = None
 
@@ -44,7 +43,7 @@ class NativeLearner:
 
     def __setstate__(self, state: tuple[str, bytes | None, str | None]) -> None:
         self._made_of = state
-        self._native = self._size = None
+        self.timeout_secs = self._native = self._size = None
 
     def __repr__(self) -> str:
         return "NativeLearner(…)"
@@ -117,7 +116,9 @@ class NativeLearner:
         self._native = None
 
 
-def opener(crew: Any, data_dir: str | None) -> Callable[[str, bytes | None], None]:
+def opener(
+    crew: Any, data_dir: str | None, timeout_secs: float | None = None
+) -> Callable[[str, bytes | None], None]:
     """A function that opens a crew with the learner of a scenario. A crew that has this learner already stays as it is."""
     from fedflip._crew import InlineCrew
 
@@ -128,6 +129,7 @@ def opener(crew: Any, data_dir: str | None) -> Callable[[str, bytes | None], Non
             return
         present.clear()
         learner = NativeLearner(text, fleet, data_dir)
+        learner.timeout_secs = timeout_secs
         crew.open(learner)
         if not isinstance(crew, InlineCrew):
             # Workers have the data now, and the run has read its own.

@@ -5,13 +5,11 @@ from __future__ import annotations
 import copy
 import weakref
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self, get_args
+from typing import Any
 
-import numpy as np
-
-from fedflip._arguments import count, instance, listed, shown, text, wrong
-from fedflip._crew import CrewLearner, Trained, not_open, nothing_outstanding
+from fedflip._arguments import mapped, text
+from fedflip._crew import CrewLearner, Trained, nothing_outstanding
+from fedflip._crew_base import WorkerCrew
 from fedflip._errors import InputError
 from fedflip._key import TrainKey
 from fedflip._learner import FlatLearner
@@ -19,13 +17,13 @@ from fedflip._learner_checks import checked_timeout
 from fedflip._learner_layout import Array
 from fedflip._process_dispatch import PREFETCH, Dispatcher
 from fedflip._process_memory import SharedMemory
-from fedflip._process_parcel import Parcel, refuse_in_worker, unpack
+from fedflip._process_parcel import Parcel, unpack
 from fedflip._process_pool import Post, WorkerProcess, checked_workers, close_all
 
 __all__ = ["ProcessCrew"]
 
 
-class ProcessCrew:
+class ProcessCrew(WorkerCrew[Dispatcher]):
     """Worker processes that train a Python learner or a native task.
 
     The workers start once and load the learner once. Large arrays in the learner are in memory that all workers share.
@@ -56,6 +54,7 @@ class ProcessCrew:
         timeout_secs: float | None = None,
         start_method: str | None = None,
     ) -> None:
+        super().__init__()
         self.workers = checked_workers(workers)
         self.timeout_secs = checked_timeout(timeout_secs)
         if start_method not in (None, "spawn"):
@@ -67,8 +66,7 @@ class ProcessCrew:
             )
         self._pool: list[WorkerProcess] = []
         self._finalizer: weakref.finalize[Any, Any] | None = None
-        self._dispatcher: Dispatcher | None = None
-        self._size = self._outstanding = 0
+        self._outstanding = 0
 
     def __repr__(self) -> str:
         state = "open" if self._dispatcher is not None else "closed"
@@ -91,9 +89,7 @@ class ProcessCrew:
             work: The learner, or bytes of ``pack``.
             environment: Variables of the environment for the workers, in addition to those of this process.
         """
-        refuse_in_worker()
-        remedy = "write crew.open(ff.FlatLearner(learner))"
-        instance("work", work, (*get_args(CrewLearner), bytes), "a FlatLearner", remedy=remedy)
+        work = self._checked_work(work)
         variables = _variables(environment)
         self.close()
         work = unpack(work) if isinstance(work, bytes) else work
@@ -115,10 +111,7 @@ class ProcessCrew:
 
     def train(self, model: Array, keys: Sequence[TrainKey]) -> None:
         """Begins one training for each key. The model is copied once."""
-        remedy = "give a list such as [TrainKey(seed=1, round=1, device=0)]"
-        trainings = listed("keys", keys, "a list of keys", each=_key, remedy=remedy)
-        begun = self._opened().begin("train", self._checked(model), trainings)
-        self._outstanding += len(begun)
+        self._outstanding += self._begin(model, keys)
 
     def next(self) -> Trained:
         """Waits until one more training is over."""
@@ -134,19 +127,6 @@ class ProcessCrew:
             raise job.error
         return Trained(job.argument.device, job.update, job.answer)
 
-    def losses(self, model: Array, devices: Sequence[int]) -> list[float]:
-        """The mean loss of a model on the samples of each device. Losses go before trainings that have not begun."""
-        dispatcher = self._opened()
-        asked = listed("devices", devices, "a list of devices", each=count)
-        return dispatcher.answers(dispatcher.begin("loss", self._checked(model), asked))
-
-    def evaluate(self, model: Array) -> dict[str, tuple[float, float]]:
-        """The metrics of a model, by one worker. The evaluation goes before trainings that have not begun."""
-        dispatcher = self._opened()
-        [answer] = dispatcher.answers(dispatcher.begin("evaluate", self._checked(model), [None]))
-        metrics: dict[str, tuple[float, float]] = answer
-        return metrics
-
     def close(self) -> None:
         """Ends the workers. Those that train at the moment are killed."""
         if self._finalizer is not None:
@@ -154,44 +134,8 @@ class ProcessCrew:
         self._finalizer = self._dispatcher = None
         self._outstanding = 0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _opened(self) -> Dispatcher:
-        if self._dispatcher is None:
-            raise not_open()
-        return self._dispatcher
-
-    def _checked(self, model: Array) -> Array:
-        if not isinstance(model, np.ndarray) or model.shape != (self._size,) or model.dtype != np.float32:
-            raise InputError(
-                f"the model is {shown(model)}, not a flat float32 array of {self._size:,} parameters",
-                where="model",
-                value=model,
-                remedy="use a model of this learner",
-            )
-        return model
-
-
-def _key(where: str, value: Any) -> TrainKey:
-    """A key whose numbers a worker can use."""
-    key: TrainKey = instance(where, value, TrainKey, "a TrainKey")
-    return key
-
 
 def _variables(environment: Any) -> dict[str, str]:
     """Variables of the environment: texts by name."""
-    if environment is None:
-        return {}
     remedy = 'give texts by name, such as {"OMP_NUM_THREADS": "1"}'
-    if not isinstance(environment, Mapping):
-        raise wrong("environment", environment, "a dict of texts", remedy)
-    return {
-        text("environment", name, remedy=remedy): text(f"environment[{name!r}]", value, remedy=remedy)
-        for name, value in environment.items()
-    }
+    return mapped("environment", environment, "a dict of texts", text, remedy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 import tempfile
@@ -10,13 +11,13 @@ import numpy as np
 
 from fedflip._learner_layout import Array
 
-__all__ = ["SharedMemory", "anonymous_file"]
+__all__ = ["SharedMemory", "anonymous_file", "not_standard"]
 
 _PAGE = 4096
 
 
 def anonymous_file(size: int) -> int:
-    """A file in memory without a name, as a descriptor.
+    """A file in memory without a name, as a descriptor that is none of the three standard streams.
 
     Nothing can be left behind: the memory is free as soon as the last process that has the descriptor is gone, however
     it ends. The file is not part of /dev/shm either, which containers often limit to 64 MB.
@@ -27,8 +28,21 @@ def anonymous_file(size: int) -> int:
         # Not Linux, or forbidden here: a file that has no name is as good.
         with tempfile.TemporaryFile() as file:
             descriptor = os.dup(file.fileno())
+    descriptor = not_standard(descriptor)
     os.ftruncate(descriptor, max(1, size))
     return descriptor
+
+
+def not_standard(descriptor: int) -> int:
+    """The descriptor, or a copy in its place if it has the number of a standard stream.
+
+    A process whose standard input is closed gets such numbers, and a child would have the stream in their place.
+    """
+    if descriptor > 2:
+        return descriptor
+    copy = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(descriptor)
+    return copy
 
 
 class SharedMemory:

@@ -20,7 +20,7 @@ from typing import Any
 from fedflip._arguments import count
 from fedflip._errors import InputError, LearnerError
 from fedflip._key import TrainKey
-from fedflip._process_memory import SharedMemory, anonymous_file
+from fedflip._process_memory import SharedMemory, anonymous_file, not_standard
 from fedflip._process_parcel import Parcel
 from fedflip._process_worker import Order, Setup
 
@@ -79,11 +79,11 @@ class WorkerProcess:
         self.ready = False
         #: When the worker began its first order, or its start.
         self.since = time.monotonic()
-        ours, theirs = socket.socketpair()
-        self.connection = Connection(ours.detach())
-        with theirs:
+        ours, theirs = (not_standard(end.detach()) for end in socket.socketpair())
+        self.connection = Connection(ours)
+        with Connection(theirs):
             setup = Setup(
-                theirs.fileno(),
+                theirs,
                 post.memory.descriptor,
                 post.memory.shape,
                 post.parcel,

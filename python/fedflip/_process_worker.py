@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import pickle
 import select
 import signal
 import sys
@@ -15,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fedflip._crew_errors import sendable
 from fedflip._errors import LearnerError
 from fedflip._key import TrainKey
-from fedflip._learner import DivergedError, FlatLearner
-from fedflip._learner_checks import own_traceback
+from fedflip._learner import FlatLearner
 from fedflip._learner_layout import Array
 from fedflip._native_learner import NativeLearner
 from fedflip._process_memory import SharedMemory
@@ -84,25 +83,9 @@ def _serve(connection: Connection, memory: SharedMemory, work: FlatLearner | Nat
         try:
             answer = _done(Order(*order), lender, memory, work)
         except LearnerError as error:
-            connection.send((order[0], False, _sendable(error)))
+            connection.send((order[0], False, sendable(error)))
         else:
             connection.send((order[0], True, answer))
-
-
-def _sendable(error: LearnerError) -> LearnerError:
-    """The error, or a plain one that says the same where the class or the attributes of a learner's own cannot travel."""
-    try:
-        if isinstance(pickle.loads(pickle.dumps(error)), LearnerError):
-            return error
-    except Exception:
-        # Pickling runs code of the learner, which may fail in any way.
-        pass
-    kind = DivergedError if isinstance(error, DivergedError) else LearnerError
-    device, round = (
-        int(place) if isinstance(place, int | np.integer) else None for place in (error.device, error.round)
-    )
-    trace = str(error.traceback) or own_traceback(error)
-    return kind(str(error.problem), device=device, round=round, traceback=trace, remedy=str(error.remedy))
 
 
 def _done(order: Order, lender: _Lender, memory: SharedMemory, work: FlatLearner | NativeLearner) -> Any:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from fedflip._arguments import count, number, text, wrong
+from fedflip._arguments import count, mapped, number, text
 from fedflip._cluster_crew import WORKERS_REMEDY, ClusterCrew
 from fedflip._cluster_engine import Answered, Event, Gone, Joined, LostError, Order
-from fedflip._cluster_worker import Serving
+from fedflip._cluster_worker import Actor
+from fedflip._errors import FedflipError
 from fedflip._learner_layout import Array
 
 __all__ = ["RayCrew"]
@@ -52,10 +52,13 @@ class RayCrew(ClusterCrew):
         super().__init__(mixed=mixed, join_secs=join_secs)
         self.num_workers = count("num_workers", num_workers, optional=True, least=1, remedy=WORKERS_REMEDY)
         self.address = text("address", address, optional=True)
+        remedy = 'give amounts by name, such as {"disk": 1}'
         self.options: dict[str, Any] = {
+            "max_restarts": -1,
+            "scheduling_strategy": "SPREAD",
             "num_cpus": number("num_cpus", num_cpus, least=0),
             "num_gpus": number("num_gpus", num_gpus, least=0),
-            "resources": _checked_resources(resources),
+            "resources": mapped("resources", resources, "a dict of amounts", number, remedy, least=0),
         }
 
     def __repr__(self) -> str:
@@ -69,43 +72,19 @@ class RayCrew(ClusterCrew):
         if began := not ray.is_initialized():
             # Ray itself would join any cluster that somebody has left running here.
             address = self.address or os.environ.get("RAY_ADDRESS", "local")
-            ray.init(address=address, include_dashboard=False, log_to_driver=False)
-        has, slots = ray.cluster_resources(), self.num_workers
-        if slots is None:
-            asked = {"CPU": self.options["num_cpus"], "GPU": self.options["num_gpus"]}
-            rooms = [int(has.get(name, 0) / share) for name, share in asked.items() if share]
-            slots = max(1, min(rooms, default=1))
-        return _RayEngine(ray, slots, self.options, began)
+            try:
+                ray.init(address=address, include_dashboard=False, log_to_driver=False)
+            except Exception as error:
+                remedy = "start a cluster with `ray start --head`, name another address, or leave address out"
+                raise FedflipError(f"Ray cannot be reached at {address!r}: {error}", remedy=remedy) from error
+        return _RayEngine(ray, self.num_workers or self._room(ray.cluster_resources()), self.options, began)
 
-
-def _checked_resources(resources: Any) -> dict[str, float]:
-    """Amounts by the names of resources."""
-    remedy = 'give amounts by name, such as {"disk": 1}'
-    if resources is None:
-        return {}
-    if not isinstance(resources, Mapping):
-        raise wrong("resources", resources, "a dict of amounts", remedy)
-    return {
-        text("resources", name, remedy=remedy): number(f"resources[{name!r}]", amount, least=0, remedy=remedy)
-        for name, amount in resources.items()
-    }
-
-
-class _Actor:
-    """The actor: a learner, once it has joined."""
-
-    def __init__(self) -> None:
-        self._serving: Serving | None = None
-
-    def join(self, parcel: Any) -> Any:
-        self._serving = self._serving or Serving(parcel)
-        return self._serving.joined
-
-    def do(self, model: Array, kind: str, number: int, argument: Any) -> tuple[Any, Any]:
-        if self._serving is None:
-            raise RuntimeError("the actor was started again")
-        fine, answer, update = self._serving.do(kind, number, model, argument)
-        return (fine, answer), update
+    def _room(self, has: dict[str, float]) -> int:
+        """The number of actors that a cluster with these resources has room for."""
+        options = self.options
+        asked = {"CPU": options["num_cpus"], "GPU": options["num_gpus"], **options["resources"]}
+        rooms = [int(has.get(name, 0) / share) for name, share in asked.items() if share]
+        return max(1, min(rooms, default=1))
 
 
 class _RayEngine:
@@ -115,13 +94,10 @@ class _RayEngine:
         self._ray, self.slots, self._options, self._began = ray, slots, options, began
         #: For each object that is awaited the slot and the ticket; no ticket for one who joins.
         self._awaited: dict[Any, tuple[int, int | None]] = {}
-        self._updates: dict[int, Any] = {}
-        self._actors: list[Any] = []
+        self._updates, self._actors = dict[int, Any](), list[Any]()
 
     def start(self, parcel: bytes) -> None:
-        made = self._ray.remote(_Actor).options(
-            max_restarts=-1, max_task_retries=0, scheduling_strategy="SPREAD", **self._options
-        )
+        made = self._ray.remote(Actor).options(**self._options)
         self._parcel = self._ray.put(np.frombuffer(parcel, np.uint8))
         self._actors = [made.remote() for _ in range(self.slots)]
 
@@ -132,35 +108,33 @@ class _RayEngine:
         return self._ray.put(model)
 
     def send(self, slot: int, order: Order) -> None:
-        call = self._actors[slot].do.options(num_returns=2)
-        answer, update = call.remote(order.model, order.kind, order.number, order.argument)
+        do = self._actors[slot].do.options(num_returns=2)
+        answer, update = do.remote(order.model, order.kind, order.number, order.argument)
         self._awaited[answer] = (slot, order.ticket)
         if order.kind == "train":
             self._updates[order.ticket] = update
 
     def wait(self, secs: float) -> list[Event]:
         awaited = list(self._awaited)
-        ready, _ = self._ray.wait(awaited, num_returns=1, timeout=secs, fetch_local=False)
-        if ready:
-            ready, _ = self._ray.wait(awaited, num_returns=len(awaited), timeout=0, fetch_local=False)
+        self._ray.wait(awaited, num_returns=1, timeout=secs, fetch_local=False)
+        ready, _ = self._ray.wait(awaited, num_returns=len(awaited), timeout=0, fetch_local=False)
         events, gone = list[Event](), dict[int, str]()
         for answer in ready:
             slot, ticket = self._awaited.pop(answer)
             try:
                 found = self._ray.get(answer)
             except self._ray.exceptions.RayError as error:
-                gone.setdefault(slot, str(error).strip().partition("\n")[0])
+                gone.setdefault(slot, _why(error))
                 continue
             events.append(Joined(slot, found) if ticket is None else Answered(slot, ticket, *found))
-        for slot in gone:
-            self._awaited = {answer: order for answer, order in self._awaited.items() if order[0] != slot}
+        self._awaited = {answer: order for answer, order in self._awaited.items() if order[0] not in gone}
         return [*events, *(Gone(slot, why) for slot, why in gone.items())]
 
     def fetch(self, ticket: int) -> Array:
         try:
             update: Array = self._ray.get(self._updates.pop(ticket))
         except self._ray.exceptions.RayError as error:
-            raise LostError(str(error).strip().partition("\n")[0]) from None
+            raise LostError(_why(error)) from None
         return update
 
     def close(self) -> None:
@@ -168,3 +142,9 @@ class _RayEngine:
             self._ray.kill(actor)
         if self._began:
             self._ray.shutdown()
+
+
+def _why(error: Any) -> str:
+    """The reason in one line: what a worker raised, or what Ray says of its end."""
+    cause = getattr(error, "cause", None)
+    return f"{type(cause).__name__}: {cause}" if cause else str(error).strip().partition("\n")[0]

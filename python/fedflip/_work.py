@@ -131,19 +131,14 @@ class Work:
         from fedflip._native_learner import opener
 
         workers, crew, _, timeout_secs = how
-        if workers is None and crew is None:
-            if timeout_secs is not None:
-                raise InputError(
-                    f"timeout_secs is {timeout_secs!r}, but native tasks train in threads of this process",
-                    where="timeout_secs",
-                    value=timeout_secs,
-                    remedy="leave timeout_secs out, or train in processes, which can be ended: workers='process'",
-                )
+        ready = None if workers is None and crew is None else self._crew(*how)
+        if timeout_secs is not None:
+            _refuse_unless_ended(timeout_secs, ready)
+        if ready is None:
             return
-        ready = self._crew(*how)
         self._stack.callback(ready.close)
         folder = None if data_dir is None else os.path.abspath(data_dir)
-        self.native["crews"] = _fedflip.Crews(ready, opener(ready, folder))
+        self.native["crews"] = _fedflip.Crews(ready, opener(ready, folder, timeout_secs))
 
     def _trainer(
         self,
@@ -224,3 +219,18 @@ class Work:
                 "methods of fedflip.Crew",
             )
         return given
+
+
+def _refuse_unless_ended(timeout_secs: float, crew: Any) -> None:
+    """Refuses a time limit for native code that nobody can end; ``crew`` is None where threads train."""
+    from fedflip._process_crew import ProcessCrew
+
+    if isinstance(crew, ProcessCrew):
+        return
+    where = "threads of this process" if crew is None else f"the workers of {shown(crew)}"
+    raise InputError(
+        f"timeout_secs is {timeout_secs!r}, but native tasks train in {where}, which cannot be ended",
+        where="timeout_secs",
+        value=timeout_secs,
+        remedy="leave timeout_secs out, or train in processes, which can be ended: workers='process'",
+    )

@@ -620,3 +620,24 @@ class TestScripts:
             _, errors = process.communicate(timeout=20)
             assert errors.count("KeyboardInterrupt") == 1 and "fedflip._process_worker" not in errors
             assert wait_until(lambda: not any(map(is_running, pids)))
+
+
+def test_processes_train_where_standard_input_is_closed(tmp_path: Path) -> None:
+    """The first descriptors that such a process opens have the numbers of the standard streams."""
+    (tmp_path / "script.py").write_text(
+        "import fedflip as ff\n"
+        "run = ff.simulate(ff.Scenario('synthetic'), workers='process', threads=2, rounds_max=2, progress=False)\n"
+        "print(len(run))\n"
+    )
+    words = f"exec {sys.executable} {tmp_path / 'script.py'} <&-"
+    done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "2\n", done.stderr
+
+
+def test_a_crew_of_processes_keeps_the_time_limit_of_a_native_task() -> None:
+    """The crew is given as an object, with no limit of its own."""
+    scenario = fedflip.Scenario(
+        "synthetic", train={"iterations": 1_000_000}, task={"hidden": 100}, rounds_max=1
+    )
+    with pytest.raises(LearnerError, match="took longer than 0.5 seconds, 2 times"):
+        fedflip.simulate(scenario, crew=ProcessCrew(1), timeout_secs=0.5, progress=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fedflip import LearnerError
 
 
 class Slow:
@@ -95,3 +96,31 @@ class Failing(Slow):
         if key.device == 3 and key.round == 2:
             raise RuntimeError("out of cheese")
         return super().train(model, key)
+
+
+class OddError(LearnerError):
+    """An error that cannot be pickled."""
+
+    def __init__(self) -> None:
+        super().__init__("too odd to travel", remedy="stay at home")
+        self.way = lambda: None
+
+
+class Odd(Slow):
+    """Raises what workers cannot send, or what no learner should raise."""
+
+    def __init__(self, folder: str, what: str) -> None:
+        super().__init__(folder, devices=4, secs=0.0, size=10)
+        self.what = what
+
+    def train(self, model: Any, key: Any) -> tuple[Any, float]:
+        if key.seed and self.what == "error":
+            raise OddError
+        if key.seed and self.what == "junk":
+            return "junk", 1.0  # type: ignore[return-value]
+        if self.what == "probe":
+            raise RuntimeError(f"bad {object()} in {os.getpid()}")
+        return super().train(model, key)
+
+    def close(self) -> None:
+        Path(self.folder, f"closed-{os.getpid()}").touch()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -11,7 +13,8 @@ from typing import Any
 import fedflip as ff
 import numpy as np
 import pytest
-from cluster_learners import Failing, Slow
+from cluster_learners import Failing, Odd, Slow
+from fedflip._native_learner import NativeLearner
 from run_bytes import assert_same
 
 SETTINGS: dict[str, Any] = {"plan": "full", "rounds_max": 3, "seed": 5, "progress": False}
@@ -109,6 +112,85 @@ def test_a_native_task_that_diverges_ends_in_the_same_words(tmp_path: Path) -> N
     ff.simulate(ff.Scenario("synthetic"), crew=crew, out=tmp_path / "crew", **settings)
     assert "diverged: the loss" in (tmp_path / "one" / "records.jsonl").read_text()
     assert_same(tmp_path / "crew", tmp_path / "one")
+
+
+@pytest.mark.parametrize(
+    ("what", "says"),
+    [("error", "too odd to travel"), ("junk", "the update"), ("probe", "RuntimeError: bad <object object")],
+)
+def test_what_a_learner_does_wrong_is_told_and_not_taken_for_a_dead_worker(
+    tmp_path: Path, what: str, says: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(ff.LearnerError, match=says) as caught:
+        ff.simulate(Odd(str(tmp_path), what), crew=ff.ExecutorCrew(pool, workers=2), **SETTINGS)
+    assert caught.value.round == 1 and caught.value.device is not None
+    assert "a worker is lost" not in caplog.text
+
+
+def test_an_executor_that_is_shut_down_is_told_in_words() -> None:
+    executor = ThreadPoolExecutor(2)
+    executor.shutdown()
+    with pytest.raises(ff.FedflipError, match="the executor takes no more orders") as caught:
+        ff.simulate(ff.Scenario("synthetic"), crew=ff.ExecutorCrew(executor, workers=2), **SETTINGS)
+    assert "leave the executor open" in caught.value.remedy
+
+
+def test_a_function_that_makes_no_executor_is_named() -> None:
+    with pytest.raises(ff.InputError, match="executor: None is not an Executor"):
+        crew = ff.ExecutorCrew(lambda: None, workers=2)  # type: ignore[arg-type, return-value]
+        ff.simulate(ff.Scenario("synthetic"), crew=crew, **SETTINGS)
+
+
+def exits() -> None:
+    os._exit(3)
+
+
+def test_a_pool_whose_workers_die_at_once_is_told_with_the_reason() -> None:
+    def dying() -> Executor:
+        return ProcessPoolExecutor(2, mp_context=get_context("spawn"), initializer=exits)
+
+    with pytest.raises(ff.FedflipError, match=r"no worker of 2 can start.*BrokenProcessPool"):
+        ff.simulate(ff.Scenario("synthetic"), crew=ff.ExecutorCrew(dying, workers=2), **SETTINGS)
+
+
+def test_an_executor_of_threads_keeps_no_learner_after_the_run(tmp_path: Path) -> None:
+    from fedflip import _cluster_worker
+
+    with ThreadPoolExecutor(2) as executor:
+        ff.simulate(Odd(str(tmp_path), ""), crew=ff.ExecutorCrew(executor, workers=2), **SETTINGS)
+    assert not _cluster_worker._held
+    # The copy that the crew trained, and the learner itself.
+    assert (tmp_path / f"closed-{os.getpid()}").exists()
+
+
+def test_a_time_limit_that_a_crew_cannot_keep_is_refused() -> None:
+    with ThreadPoolExecutor(2) as executor:
+        crew = ff.ExecutorCrew(executor, workers=2)
+        with pytest.raises(ff.InputError, match="native tasks train in the workers of an ExecutorCrew"):
+            ff.simulate(ff.Scenario("synthetic"), crew=crew, timeout_secs=3, **SETTINGS)
+
+
+def test_comparisons_spread_whole_runs_among_the_workers_of_an_executor(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"target_accuracy": 0.4, "seed": 2, "pilots": False, "progress": False}
+    scenario, schemes = ff.Scenario("synthetic"), ["full", "auto"]
+    crew = ff.ExecutorCrew(pool, workers=2)
+    ff.compare(scenario, schemes=schemes, seeds=2, threads=1, out=tmp_path / "one", **settings)
+    ff.compare(scenario, schemes=schemes, seeds=2, crew=crew, out=tmp_path / "pool", **settings)
+    names = sorted(run.name for run in (tmp_path / "one" / "runs").iterdir())
+    # Nothing is left over beside the runs.
+    assert sorted(run.name for run in (tmp_path / "pool" / "runs").iterdir()) == names
+    for name in names:
+        assert_same(tmp_path / "pool" / "runs" / name, tmp_path / "one" / "runs" / name)
+        [session] = json.loads((tmp_path / "pool" / "runs" / name / "host.json").read_text())["sessions"]
+        assert "workers" not in session, "the run was not a whole one"
+
+
+def test_a_whole_run_that_fails_on_a_worker_is_told_with_its_reason(tmp_path: Path) -> None:
+    crew = ff.ExecutorCrew(pool, workers=2)
+    crew.open(NativeLearner(ff.Scenario("synthetic").to_toml()))
+    with crew, pytest.raises(ff.FedflipError, match="synthetic"):
+        crew.whole_runs([("[task]\nname = 'syntetic'", str(tmp_path / "run"))])
+    assert not list(tmp_path.iterdir())
 
 
 def test_wrong_arguments_are_named() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -28,9 +29,10 @@ def place(tmp_path: Path) -> Path:
         "fedflip": f'exec {sys.executable} -m fedflip "$@"',
         # That of this Python, whose workers can import fedflip.
         "ray": f'exec {sys.executable} -m ray.scripts.scripts "$@"',
-        "scontrol": 'test "$1 $2" = "show hostnames" && printf "%s\\n" 127.0.0.1',
+        # The list of nodes names them one by one.
+        "scontrol": 'test "$1 $2" = "show hostnames" && printf "%s\\n" $3',
         # The words of srun end where the program begins.
-        "srun": 'while [ "${1#-}" != "$1" ]; do shift; done\nexec "$@"',
+        "srun": 'echo "$*" >> srun.log\nwhile [ "${1#-}" != "$1" ]; do shift; done\nexec "$@"',
     }
     for name, line in lines.items():
         (programs / name).write_text(f"#!/bin/sh\n{line}\n")
@@ -92,8 +94,33 @@ def test_the_indexed_job_of_kubernetes_is_a_whole_comparison(place: Path) -> Non
 
 def test_the_ray_job_of_slurm_trains(place: Path) -> None:
     pytest.importorskip("ray")
-    variables = {"SLURM_JOB_NODELIST": "node", "SLURM_JOB_NUM_NODES": "1", "SLURM_CPUS_PER_TASK": "2"}
+    variables = {"SLURM_JOB_NODELIST": "127.0.0.1", "SLURM_JOB_NUM_NODES": "1", "SLURM_CPUS_PER_TASK": "2"}
     script = str(SCRIPTS / "slurm-ray.sh")
     run(place, "bash", script, "s.toml", "run", SLURM_JOB_ID=str(os.getpid()), **variables)
     assert (place / "run" / "model.safetensors").exists()
     assert '"RayCrew"' in (place / "run" / "host.json").read_text()
+
+
+def test_the_ray_job_of_slurm_trains_on_several_machines(place: Path) -> None:
+    """Two raylets on this machine stand for two machines: the first has the driver."""
+    pytest.importorskip("ray")
+    variables = {
+        "SLURM_JOB_NODELIST": "127.0.0.1 node-2",
+        "SLURM_JOB_NUM_NODES": "2",
+        "SLURM_CPUS_PER_TASK": "1",
+    }
+    script = str(SCRIPTS / "slurm-ray.sh")
+    run(place, "bash", script, "s.toml", "run", SLURM_JOB_ID=str(os.getpid() + 1), **variables)
+    head, others = sorted(
+        (place / "srun.log").read_text().splitlines(), key=lambda line: "--head" not in line
+    )
+    assert "--nodelist=127.0.0.1 ray start --head --block" in head and "--num-cpus=1" in head
+    assert "--nodes=1 --ntasks=1 --exclude=127.0.0.1 ray start --block --address=127.0.0.1:" in others
+    # Each raylet has one processor, so the two workers are on different machines.
+    [session] = json.loads((place / "run" / "host.json").read_text())["sessions"]
+    assert session["workers"] == {"crew": "RayCrew", "joined": 2}
+
+
+def test_the_ray_job_of_slurm_says_which_word_is_missing(place: Path) -> None:
+    done = subprocess.run(["bash", str(SCRIPTS / "slurm-ray.sh")], cwd=place, capture_output=True, text=True)
+    assert done.returncode != 0 and "name the scenario" in done.stderr

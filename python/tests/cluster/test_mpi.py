@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -86,6 +87,76 @@ def test_a_learner_has_the_bytes_of_one_thread(tmp_path: Path) -> None:
     traces.mkdir()
     subprocess.run(mpirun(3, str(script(tmp_path, traces))), env=environment(), check=True, timeout=120)
     assert_same(tmp_path / "mpi", expected(tmp_path, traces))
+
+
+@pytest.mark.parametrize("command", ["compare", "sweep"])
+def test_comparisons_and_sweeps_have_the_bytes_of_one_thread(tmp_path: Path, command: str) -> None:
+    """Whole runs go to the ranks; a sweep over the clock alone shares devices."""
+    (tmp_path / "s.toml").write_text(SCENARIO.replace("rounds_max = 6", "rounds_max = 40"))
+    words = [
+        "-m",
+        "fedflip",
+        command,
+        "s.toml",
+        "--quiet",
+        "--schemes",
+        "full,auto",
+        "--seeds",
+        "2",
+        "--no-pilot",
+    ]
+    words += ["--set", "stop.target_accuracy=0.3"]
+    if command == "sweep":
+        words += ["--over", "train.batch=8,16"]
+    subprocess.run([sys.executable, *words, "--out", "one", "--threads", "1"], cwd=tmp_path, check=True)
+    done = subprocess.run(
+        mpirun(3, *words, "--out", "mpi", "--crew", "mpi"),
+        cwd=tmp_path,
+        env=environment(),
+        timeout=200,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    runs = sorted(path.parent.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("run.toml"))
+    assert len(runs) == (8 if command == "sweep" else 4)
+    for run in runs:
+        assert_same(tmp_path / "mpi" / run, tmp_path / "one" / run)
+        [session] = json.loads((tmp_path / "mpi" / run / "host.json").read_text())["sessions"]
+        assert "workers" not in session, f"{run} is no whole run"
+    result = f"{command}.json"
+    assert (tmp_path / "mpi" / result).read_bytes() == (tmp_path / "one" / result).read_bytes()
+
+
+def test_an_error_that_cannot_travel_ends_the_job_with_its_words(tmp_path: Path) -> None:
+    text = f"""
+        import fedflip as ff
+        from cluster_learners import Odd
+        crew = ff.MpiCrew()
+        ff.simulate(Odd({str(tmp_path)!r}, "error"), plan="full", rounds_max=2, seed=5, crew=crew, progress=False)
+        """
+    (tmp_path / "script.py").write_text(textwrap.dedent(text))
+    words = mpirun(3, str(tmp_path / "script.py"))
+    done = subprocess.run(words, env=environment(), timeout=120, capture_output=True, text=True)
+    assert done.returncode != 0 and "too odd to travel" in done.stderr
+
+
+def test_a_rank_that_fails_ends_the_job(tmp_path: Path) -> None:
+    """Without an abort, the ranks would wait for each other for ever."""
+    text = """
+        import fedflip as ff
+        from fedflip import _mpi_ranks
+
+        def broken(*_):
+            raise OSError("no memory")
+
+        _mpi_ranks.Serving.do = broken
+        ff.simulate(ff.Scenario("synthetic"), rounds_max=2, crew=ff.MpiCrew(), progress=False)
+        """
+    (tmp_path / "script.py").write_text(textwrap.dedent(text))
+    words = mpirun(3, str(tmp_path / "script.py"))
+    done = subprocess.run(words, env=environment(), timeout=120, capture_output=True, text=True)
+    assert done.returncode != 0 and "no memory" in done.stderr
 
 
 def test_a_killed_rank_ends_the_job_and_the_run_resumes(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from typing import Any
 
@@ -47,6 +48,20 @@ def test_workers_are_compared_with_a_driver_that_trains_nothing() -> None:
         roll.admit(ONE._replace(data="22"))
 
 
+def test_a_probe_that_fails_everywhere_is_no_difference() -> None:
+    """The message of the failure may have an address or a process in it."""
+    failed = [ONE._replace(name=name, update="", failure=f"bad object at {name}") for name in ("a:1", "b:2")]
+    roll = Roll(mixed=False)
+    for report in failed:
+        roll.admit(report)
+    with pytest.raises(ff.FedflipError, match="it trained the probe, which failed there: bad object at a:1"):
+        roll.admit(ONE._replace(name="c:3"))
+    roll = Roll(mixed=False)
+    roll.admit(ONE)
+    with pytest.raises(ff.FedflipError, match="its training of the probe failed: bad object at b:2"):
+        roll.admit(failed[1])
+
+
 class Desk:
     """An engine whose workers do what a test says."""
 
@@ -57,10 +72,12 @@ class Desk:
         self.fetched: list[int] = []
         self.published = 0
         self.lost: set[int] = set()
+        self.joins: list[int] = []
 
     def start(self, parcel: bytes) -> None: ...
 
     def join(self, slot: int) -> None:
+        self.joins.append(slot)
         self.events.append(Joined(slot, ONE._replace(name=f"a:{slot}")))
 
     def publish(self, model: Any) -> Any:
@@ -156,3 +173,47 @@ def test_a_training_that_kills_workers_is_given_up_by_name() -> None:
     assert update is None and job.error is not None
     assert "5 workers in a row" in str(job.error) and job.error.device == 0  # type: ignore[attr-defined]
     assert made.outstanding == 0
+
+
+class Broken(Desk):
+    """An engine where some workers cannot start."""
+
+    def __init__(self, slots: int, broken: set[int]) -> None:
+        super().__init__(slots)
+        self.broken = broken
+
+    def join(self, slot: int) -> None:
+        if slot not in self.broken:
+            super().join(slot)
+            return
+        self.joins.append(slot)
+        self.events.append(Gone(slot, "ModuleNotFoundError: No module named 'fedflip'"))
+
+
+def test_workers_that_cannot_start_end_the_run_with_the_reason() -> None:
+    desk = Broken(2, {0, 1})
+    begun = time.monotonic()
+    with pytest.raises(ff.FedflipError, match="no worker of 2 can start.*No module named 'fedflip'"):
+        Dispatcher(desk, Roll(mixed=False), 4, join_secs=300.0).join_all()
+    assert sorted(desk.joins) == [0, 0, 0, 1, 1, 1]
+    assert time.monotonic() - begun < 30
+
+
+def test_a_worker_that_cannot_start_is_asked_again_after_a_pause() -> None:
+    desk = Broken(2, {1})
+    made = Dispatcher(desk, Roll(mixed=False), 4, join_secs=1.5)
+    # After the time for joining, the one that is there begins.
+    made.join_all()
+    assert desk.joins.count(0) == 1 and 2 <= desk.joins.count(1) <= 5
+    made.begin("train", np.zeros(4, np.float32), keys(1))
+    desk.answer(*desk.orders[0])
+    assert made.next()[0].argument.device == 0
+
+
+def test_a_cluster_that_went_away_is_described_with_the_last_loss() -> None:
+    desk, made = dispatcher(1)
+    made.begin("train", np.zeros(4, np.float32), keys(1))
+    desk.events.append(Gone(0, "the node was preempted"))
+    desk.join = lambda slot: desk.events.append(Gone(slot, "no room"))  # type: ignore[method-assign]
+    with pytest.raises(ff.FedflipError, match="none of 1 workers has joined within 1 seconds.*no room"):
+        made.next()
