@@ -29,15 +29,18 @@ trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT
 
 srun --overlap --nodes=1 --ntasks=1 --nodelist="$head" \
     ray start --head --block --port="$port" --include-dashboard=false "${cpus[@]}" &
+
+# A head that answers may not be ready yet for drivers and for other machines.
+ready=(python -c 'import ray, sys; ray.init(address=sys.argv[1], log_to_driver=False)' "$head:$port")
+for _ in {1..60}; do
+    "${ready[@]}" 2>/dev/null && break
+    sleep 2
+done
+
 if ((others > 0)); then
     srun --overlap --nodes="$others" --ntasks="$others" --exclude="$head" \
         ray start --block --address="$head:$port" "${cpus[@]}" &
 fi
-
-for _ in {1..120}; do
-    (exec 3<>"/dev/tcp/$head/$port") 2>/dev/null && break
-    sleep 1
-done
 
 python -m fedflip run "$scenario" --out "$out" --resume --quiet \
     --crew ray --address "$head:$port" --workers $((SLURM_JOB_NUM_NODES * SLURM_CPUS_PER_TASK))

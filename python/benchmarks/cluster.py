@@ -3,8 +3,9 @@
     python python/benchmarks/cluster.py                        # measures the parts, predicts 1,000 workers
     python python/benchmarks/cluster.py --workers 4000 --gbps 100 --train-secs 3
     python python/benchmarks/cluster.py --speed --data-dir DIR  # two Ray workers beside two threads and two processes
+    python python/benchmarks/cluster.py --check                # both; fails if Ray is slow or the prediction is wrong
 
-Needs Ray; ``--speed`` also needs PyTorch and the data set cifar10.
+Needs Ray; ``--speed`` and ``--check`` also need PyTorch and the data set cifar10. Numbers of a machine with other work mean little.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ from fedflip._crew import Trained
 #: That of cifar10-mobilenet.
 PARAMETERS = 3_200_000
 MB = 1e6
+#: The least speed of two Ray workers, as a multiple of that of two threads.
+SPEED_LEAST = 0.9
+#: The largest ratio of a measured and a predicted round, in either direction.
+OFF_MOST = 1.5
 
 
 class Constant:
@@ -199,43 +204,83 @@ def torch_learner() -> ff.TorchLearner:
     return ff.TorchLearner(make, data, nn.functional.cross_entropy, test=data[0], batch=32, steps=40, lr=0.01)
 
 
+def torch_threads_secs(count: int, **arguments: Any) -> float:
+    """The time of a round with ``count`` threads of PyTorch, one training after the other."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        return round_secs(**arguments)
+    finally:
+        torch.set_num_threads(before)
+
+
 def speed(asked: argparse.Namespace) -> dict[str, Any]:
-    """Two Ray workers beside two threads of the native kernels, and beside two processes of PyTorch, interleaved."""
+    """Two Ray workers beside two threads on native kernels and on PyTorch, and beside two processes; interleaved."""
     import ray
 
     repeats, rounds = (1, 2) if asked.quick else (asked.repeats, 3)
-    native = ff.Scenario(
-        "cifar10-mobilenet",
-        devices=20,
-        scheme="fixed=0.4",
-        seed=2,
-        train={"iterations": 4},
-        test_samples_max=500,
-    )
-    cases: dict[str, tuple[Any, dict[str, Any]]] = {
-        "cifar10-mobilenet": (native, {"threads": 2, "data_dir": asked.data_dir}),
-        "TorchLearner": (torch_learner(), {"workers": "process", "threads": 2, "plan": "full", "seed": 2}),
+    task = {
+        "devices": 20,
+        "scheme": "fixed=0.4",
+        "seed": 2,
+        "train": {"iterations": 4},
+        "test_samples_max": 500,
+    }
+    native: dict[str, Any] = {"work": ff.Scenario("cifar10-mobilenet", **task), "data_dir": asked.data_dir}
+    of_torch: dict[str, Any] = {"work": torch_learner(), "plan": "full", "seed": 2}
+    for case in (native, of_torch):
+        case["rounds"] = rounds
+
+    def on_ray(case: dict[str, Any]) -> float:
+        return round_secs(crew=ff.RayCrew(2), threads=2, **case)
+
+    # For each work what it is compared with, and Ray.
+    cases: dict[str, dict[str, Callable[[], float]]] = {
+        "cifar10-mobilenet": {
+            "two threads": lambda: round_secs(threads=2, **native),
+            "Ray": lambda: on_ray(native),
+        },
+        "TorchLearner": {
+            "two threads": lambda: torch_threads_secs(2, **of_torch),
+            "two processes": lambda: round_secs(workers="process", threads=2, **of_torch),
+            "Ray": lambda: on_ray(of_torch),
+        },
     }
     ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     found: dict[str, Any] = {}
     try:
-        for name, (work, here) in cases.items():
-            times: dict[str, list[float]] = {"here": [], "ray": []}
-            there = {key: value for key, value in here.items() if key not in ("workers", "threads")}
+        for name, ways in cases.items():
+            times: dict[str, list[float]] = {way: [] for way in ways}
             for _ in range(repeats):
-                times["here"].append(round_secs(work=work, rounds=rounds, **here))
-                times["ray"].append(
-                    round_secs(work=work, rounds=rounds, crew=ff.RayCrew(2), threads=2, **there)
+                for way, measure in ways.items():
+                    times[way].append(measure())
+            there = times.pop("Ray")
+            for way, here in times.items():
+                ratio = statistics.median(h / t for h, t in zip(here, there, strict=True))
+                found[f"{name} beside {way}"] = {"here": here, "ray": there, "ratio": ratio}
+                print(
+                    f"{name:18} {ratio:5.2f} times the speed of {way}; "
+                    f"rounds of {statistics.median(here):.2f} s here, {statistics.median(there):.2f} s with Ray"
                 )
-            ratio = statistics.median(h / r for h, r in zip(times["here"], times["ray"], strict=True))
-            found[name] = {**times, "ratio": ratio}
-            print(
-                f"{name:20} {ratio:5.2f} × the speed of two {'processes' if 'workers' in here else 'threads'}; "
-                f"rounds of {statistics.median(times['here']):.2f} s here, {statistics.median(times['ray']):.2f} s with Ray"
-            )
     finally:
         ray.shutdown()
     return found
+
+
+def problems(found: dict[str, Any]) -> list[str]:
+    """What is not as it has to be, in sentences."""
+    slow = [
+        f"Ray has {case['ratio']:.2f} of the speed on {name}; {SPEED_LEAST} is the least"
+        for name, case in found["speed"].items()
+        if case["ratio"] < SPEED_LEAST
+    ]
+    plan = found["plan"]
+    off = plan["measured"]["round_secs_of_two_workers"] / plan["check"]["round"]
+    if not 1 / OFF_MOST <= off <= OFF_MOST:
+        slow.append(f"a round took {off:.2f} times the predicted time; {OFF_MOST} is the most")
+    return slow
 
 
 def main() -> None:
@@ -245,6 +290,7 @@ def main() -> None:
     parser.add_argument(
         "--speed", action="store_true", help="measure two Ray workers beside two threads and processes"
     )
+    parser.add_argument("--check", action="store_true", help="measure all, and fail if it is not as promised")
     parser.add_argument("--workers", type=int, default=1000)
     parser.add_argument("--cohort", type=int, default=1000)
     parser.add_argument("--cores", type=int, default=32, help="workers on one machine")
@@ -255,10 +301,15 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a short run, to see that it works")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON at the end")
     asked = parser.parse_args()
-    found = speed(asked) if asked.speed else show_parts(asked)
+    if asked.check:
+        found = {"plan": show_parts(asked), "speed": speed(asked)}
+    else:
+        found = speed(asked) if asked.speed else show_parts(asked)
     if asked.json:
         json.dump(found, sys.stdout)
         print()
+    if asked.check and (wrong := problems(found)):
+        sys.exit("\n".join(wrong))
 
 
 if __name__ == "__main__":

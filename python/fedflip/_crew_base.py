@@ -54,7 +54,7 @@ class WorkerCrew(Generic[Queue]):
         return metrics
 
     def close(self) -> None:
-        """Ends the workers."""
+        """Ends the workers, and gives their memory back."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:

@@ -152,7 +152,7 @@ def own_traceback(error: BaseException) -> str:
 
 
 def end_fork(caller: int) -> None:
-    """Ends this process if it is a fork that a learner made and forgot: otherwise it would go on with the run of its parent.
+    """Ends this process if it is a fork that a learner made and forgot: otherwise it would continue the run of its parent.
 
     Args:
         caller: The process that called the learner.

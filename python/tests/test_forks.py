@@ -1,4 +1,4 @@
-"""Learners that fork: the child neither goes on with the run nor keeps its folder."""
+"""Learners that fork: the child neither continues the run nor keeps its folder."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def run_forking(folder: Path, in_child: str) -> subprocess.CompletedProcess[str]
     return done
 
 
-def test_a_fork_that_comes_back_from_the_learner_does_not_go_on_with_the_run(tmp_path: Path) -> None:
+def test_a_fork_that_comes_back_from_the_learner_does_not_continue_the_run(tmp_path: Path) -> None:
     run_forking(tmp_path, "pass")
     assert (tmp_path / "stdout").read_text() == "done\n"
     assert "forked came back" in (tmp_path / "stderr").read_text()

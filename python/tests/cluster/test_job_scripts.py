@@ -48,7 +48,7 @@ def run(place: Path, *words: str, **variables: str) -> subprocess.CompletedProce
         env={**os.environ, "PATH": path, **variables},
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=290,
     )
     assert done.returncode == 0, done.stderr
     return done

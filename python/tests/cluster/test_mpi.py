@@ -151,7 +151,7 @@ def test_a_rank_that_fails_ends_the_job(tmp_path: Path) -> None:
             raise OSError("no memory")
 
         _mpi_ranks.Serving.do = broken
-        ff.simulate(ff.Scenario("synthetic"), rounds_max=2, crew=ff.MpiCrew(), progress=False)
+        ff.simulate(ff.Scenario("synthetic"), plan="full", rounds_max=2, crew=ff.MpiCrew(), progress=False)
         """
     (tmp_path / "script.py").write_text(textwrap.dedent(text))
     words = mpirun(3, str(tmp_path / "script.py"))
