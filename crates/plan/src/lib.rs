@@ -67,7 +67,8 @@
 //!   [`gradient_bounds`]: what `luo` knows of gradients.
 //! - [`theorem1`]: the convergence bound, its conditions, and the rounds to a threshold.
 //! - [`round_time`]: E[max τ], the bounds of Theorem 2, and T(q); [`monte_carlo`]: E[T̂] itself.
-//! - [`evaluation`]: the predicted outcome of a plan; [`certificate`]: how far a plan can be from the optimum.
+//! - [`evaluation`]: the predicted outcome of a plan; [`certificate`]: how far a plan can be from the optimum;
+//!   [`mod@warnings`]: what to know before it is used.
 //! - `solve`: one file per solver. `student`: the quantile that confidence intervals need.
 //! - [`error`]: one enum for all errors, each with a hint; `pilot_error`: those of pilots.
 //!
@@ -102,6 +103,7 @@ mod solve;
 mod student;
 pub mod theorem1;
 pub mod variance;
+pub mod warnings;
 mod weighted_draw;
 
 pub use buffered::Buffered;

@@ -2,24 +2,7 @@
 
 use fedflip_fleet::Display;
 
-/// A number with about `digits` significant digits, thin enough for a table.
-pub fn significant(value: f64, digits: usize) -> String {
-    // Counts stay counts.
-    if value.fract() == 0.0 && value.abs() < 1e9 {
-        return format!("{value:.0}");
-    }
-    if !value.is_finite() {
-        return "–".to_owned();
-    }
-    // Of the rounded value: 0.9999 to three digits is 1.00, not 1.000.
-    let rounded: f64 = format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value);
-    let magnitude = rounded.abs().log10().floor() as i32;
-    if !(-4..=9).contains(&magnitude) {
-        return format!("{value:.*e}", digits.saturating_sub(1));
-    }
-    let decimals = (digits as i32 - 1 - magnitude).max(0) as usize;
-    format!("{value:.decimals$}")
-}
+pub use fedflip_fleet::units::significant;
 
 /// Seconds in a unit that a person would choose.
 pub fn duration(secs: f64) -> String {

@@ -1,9 +1,10 @@
 //! What a person should know about a scenario before it runs.
 
 use fedflip_fleet::Fleet;
+use fedflip_fleet::units::significant;
 use fedflip_learn::Encoding;
-use fedflip_plan::{Plan, Problem, Scheme, sampling_variance};
-use fedflip_report::numbers::significant;
+use fedflip_plan::warnings::{capped, variance_above};
+use fedflip_plan::{Plan, Problem, sampling_variance};
 use fedflip_scenario::{FleetSource, Preset, Scenario};
 
 use crate::setup::Planned;
@@ -48,24 +49,6 @@ pub fn files_left_out(scenario: &Scenario) -> Vec<String> {
     // What cannot be looked at is refused when it is read.
     let left_out = fedflip_samples::files::left_out(&own.folder, &names).unwrap_or_default();
     left_out.iter().map(|file| format!("{} is left out: its folder has tables", file.display())).collect()
-}
-
-/// A scheme without optimisation that asks for more than some devices can give.
-pub fn capped(scheme: &Scheme, plan: &Plan, fleet: &Fleet) -> Option<String> {
-    let (devices, their, they_are) = match plan.capped() {
-        0 => return None,
-        1 => ("1 device".to_owned(), "its", "it is"),
-        devices => (format!("{devices} devices"), "their", "they are"),
-    };
-    let over = |position: usize| {
-        let (name, cap) = (fleet.name(position), fleet.availability()[position]);
-        let q = scheme.given()?.q(name).filter(|q| *q > cap)?;
-        Some(format!(" ({name} has q = {q} and availability {cap})"))
-    };
-    let such_as = (0..fleet.len()).find_map(over).unwrap_or_default();
-    Some(format!(
-        "{scheme} asks more of {devices} than {their} availability{such_as}: {they_are} capped there"
-    ))
 }
 
 /// Devices that miss the deadline even with the whole bandwidth: their updates are lost in every round.
@@ -146,17 +129,6 @@ pub(crate) fn counts_replaced(scenario: &Scenario, fleet: &Fleet) -> Option<Stri
         format!(
             "{name}: the sample counts of {differing} devices are replaced by what the data of {} give them",
             scenario.task.name()
-        )
-    })
-}
-
-/// With devices at their caps a plan weighs cost against variance instead of meeting the variance that `key` allows.
-pub fn variance_above(key: &str, variance: f64, allowed: f64) -> Option<String> {
-    (variance > allowed * (1.0 + 1e-6)).then(|| {
-        let [variance, allowed] = [variance, allowed].map(|variance| significant(variance, 4));
-        format!(
-            "{key}: the sampling variance is {variance} where {allowed} is allowed: some devices are at their caps, \
-             and for the others a higher q would cost more than it gains"
         )
     })
 }

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use fedflip_plan::theorem1::Assumptions;
+use fedflip_plan::warnings::capped;
 use fedflip_plan::{Constants, Plan, Planning, Problem, Scheme, sampling_variance, solve};
-use fedflip_run::warnings::capped;
 
 use super::print_json;
 use crate::args::BoundArgs;

@@ -3,17 +3,10 @@
 use std::borrow::Cow;
 
 use fedflip_plan::{Evaluation, Plan, PlanError, Planning, Problem, RoundModel, Scheme};
-use fedflip_run::warnings::{capped, variance_above};
 
 use super::dialect::Dialect;
 use super::settings::PlanSettings;
 use crate::interrupt::now;
-use crate::render::significant;
-
-/// A weight a/q above this lets one device move the model ten times as far as its own update.
-const LARGE_WEIGHT: f64 = 10.0;
-/// More rounds than anybody runs.
-const ROUNDS_MANY: f64 = 1e9;
 
 /// A plan with all that is said about it.
 #[derive(Clone, Debug)]
@@ -105,29 +98,5 @@ fn optimality_gap(problem: &Problem<'_>, planning: &Planning, plan: &Plan) -> Re
 
 /// What to know before a plan is used.
 pub fn warnings(problem: &Problem<'_>, planning: &Planning, plan: &Plan, dialect: Dialect) -> Vec<String> {
-    let mut warnings = Vec::new();
-    let largest_weight = plan.aggregation_weights().iter().copied().fold(0.0, f64::max);
-    if largest_weight > LARGE_WEIGHT {
-        let weight = significant(largest_weight, 3);
-        warnings.push(format!(
-            "the largest weight a/q is {weight}: a device that rarely takes part moves the model by {weight} times its \
-             update"
-        ));
-    }
-    let variance = problem.sampling_variance(plan.q());
-    let constants = planning.constants.filter(|_| planning.scheme.method().flips_coins());
-    let rounds = constants.and_then(|constants| constants.rounds(variance));
-    if rounds.is_some_and(|rounds| rounds < 1.0) {
-        warnings.push("the round model predicts less than one round: check α and β".to_owned());
-    }
-    if rounds.is_some_and(|rounds| rounds > ROUNDS_MANY) {
-        warnings.push(
-            "the sampling variance is so close to β that the target is all but out of reach".to_owned(),
-        );
-    }
-    warnings.extend(capped(&planning.scheme, plan, problem.fleet()));
-    if planning.scheme.needs_variance() {
-        warnings.extend(variance_above(&dialect.setting("variance"), variance, planning.variance));
-    }
-    warnings
+    fedflip_plan::warnings::of_plan(problem, planning, plan, &dialect.setting("variance"))
 }

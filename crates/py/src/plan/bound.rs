@@ -3,8 +3,8 @@
 use fedflip::planner::{Bound as Theorem1, BoundQuestion};
 use fedflip_fleet::{Fleet, Mbps};
 use fedflip_plan::theorem1::Assumptions;
+use fedflip_plan::warnings::capped;
 use fedflip_plan::{Constants, Plan, PlanError, Planning, Problem, Scheme, sampling_variance, solve};
-use fedflip_run::warnings::capped;
 use pyo3::prelude::*;
 
 use super::arguments::{scheme, variance};
