@@ -10,6 +10,7 @@ use crate::programs;
 use crate::repo::Repo;
 use crate::shell::Cmd;
 use crate::tools;
+use crate::wasm;
 
 const FOLDER: &str = "tests/browser";
 /// What drives the browser, and what checks that everybody can use a page.
@@ -49,7 +50,12 @@ fn value_of<'a>(manifest: &'a str, key: &str) -> Option<&'a str> {
 /// Builds the program and looks at what it shows.
 pub(crate) fn run(repo: &Repo, browser: &str) -> Result<(), TaskError> {
     let program = programs::built(repo, "fedflip")?;
-    Cmd::words("node --test").args(tests(repo)?).env(CHROMIUM, browser).env("FEDFLIP_BIN", program).run(repo)
+    let mut node =
+        Cmd::words("node --test").args(tests(repo)?).env(CHROMIUM, browser).env("FEDFLIP_BIN", program);
+    if let Some(module) = wasm::for_pages(repo)? {
+        node = node.env(wasm::MODULE, module.display().to_string());
+    }
+    node.run(repo)
 }
 
 /// The files of tests, by name: given a folder, node would look into the packages too.

@@ -16,6 +16,7 @@
 //! - [`faults`]: deployed runs on a simulated network, over a bad one, and with their processes killed.
 //! - [`deploy`]: the files in `deploy/`, as systemd and compose read them.
 //! - [`dist`]: static programs for devices and servers, and a run of them.
+//! - [`wasm`]: the planner for the page of the documentation.
 //! - [`python`], [`wheel`]: the Python package under its tests, and as wheels; [`venv`]: virtual environments.
 //! - [`site`]: the documentation site.
 //! - [`tools`]: the one table of tools and versions, and how a missing one gets installed.
@@ -49,6 +50,7 @@ mod source;
 mod tidy;
 mod tools;
 mod venv;
+mod wasm;
 mod wheel;
 
 use std::env;
@@ -119,6 +121,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         "flower-versions" => python::flower_versions(&repo),
         "wheel" => wheel::run(&repo, rest),
         "site" => site::run(&repo, rest),
+        "planner" => wasm::run(&repo),
         "install" => tools::ensure_all(&repo),
         "help" | "--help" | "-h" => {
             print!("{}", help());
@@ -161,6 +164,7 @@ fn help() -> String {
   site [--serve] [--draft]
                   the documentation site in target/site; --serve shows it and each change of a page in a browser; with
                   --draft, warnings do not fail, and pages may be missing
+  planner         the planner in WebAssembly, which the site embeds
   install         only fetch the tools that the others need
   help            this text
 

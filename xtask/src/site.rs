@@ -12,6 +12,7 @@ use crate::programs;
 use crate::repo::Repo;
 use crate::shell::Cmd;
 use crate::tools;
+use crate::wasm;
 
 const REQUIREMENTS: &str = "docs/requirements.txt";
 const PACKAGES: &str = "docs/package.json";
@@ -69,11 +70,15 @@ pub(crate) fn step(repo: &Repo, chromium: &str) -> Result<(), TaskError> {
 fn mkdocs(repo: &Repo) -> Result<Cmd, TaskError> {
     let python = tools::python_with(repo, "site", REQUIREMENTS)?;
     let packages = packages(repo)?;
-    Ok(Cmd::new(python)
+    let mkdocs = Cmd::new(python)
         .args(["-B", "-m", "mkdocs"])
         .env("FEDFLIP_SITE_PACKAGES", packages.display().to_string())
         // A message about another program of the theme's authors.
-        .env("NO_MKDOCS_2_WARNING", "1"))
+        .env("NO_MKDOCS_2_WARNING", "1");
+    Ok(match wasm::for_pages(repo)? {
+        Some(module) => mkdocs.env(wasm::MODULE, module.display().to_string()),
+        None => mkdocs,
+    })
 }
 
 /// The folder of npm's packages below the tools folder. Only the first call uses the network.

@@ -27,6 +27,7 @@ const HEIGHTS: &[(&str, u32)] = &[
     ("fedflip-run", 7),
     ("fedflip", 8),
     ("fedflip-lab", 8),
+    ("fedflip-planner-web", 8),
     ("fedflip-py", 9),
 ];
 
