@@ -13,7 +13,7 @@
 //! - `own_program`: how this command line is started in another process.
 //! - `progress`: a word on what takes long, on standard error.
 //! - `render`: tables and histograms for people; `sparkline`: curves one line high.
-//! - `files`: files that a user names; `reference`: the page of the documentation, in the tests.
+//! - `files`: files that a user names.
 //! - `error`: errors and exit codes; `advice`: errors of libraries in the words of the command line.
 //!
 //! This crate is the only one that prints and looks at the clock.
@@ -32,8 +32,6 @@ mod interrupt;
 mod own_program;
 pub mod planner;
 mod progress;
-#[cfg(test)]
-mod reference;
 mod render;
 mod settings;
 mod sparkline;
