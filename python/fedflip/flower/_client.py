@@ -40,7 +40,7 @@ class Outcome:
 
 
 def execute(app: Any, message: Message, context: Context, seed: int | None) -> Outcome:
-    """Calls a ClientApp. Exceptions of its code are part of the outcome; Ctrl-C and exits are not."""
+    """Calls a ClientApp. Exceptions and exits of its code are part of the outcome; Ctrl-C is not."""
     if seed is not None:
         seed_everything(seed)
     try:
@@ -48,7 +48,7 @@ def execute(app: Any, message: Message, context: Context, seed: int | None) -> O
         if not isinstance(reply, Message):
             raise TypeError(f"the ClientApp returned {type(reply).__name__}, and should return a Message")
         reply.metadata.dst_node_id = message.metadata.src_node_id
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         shown = "".join(traceback.format_exception(error))
         return Outcome(problem=f"{type(error).__name__}: {error}", traceback=shown, exception=error)
     if reply.has_content():

@@ -52,6 +52,7 @@ class Clients:
         self._app: Any = checked_app(client_app, ClientApp, "client_app")
         self._workers = None if workers is None else Workers(client_app, checked_workers(workers))
         self._seed = seed
+        self._has_trained = False
         #: The contexts by node. They persist, as in Flower.
         self.contexts = {
             FIRST_NODE + device: Context(
@@ -73,7 +74,7 @@ class Clients:
             kind: What the messages ask for.
 
         Raises:
-            LearnerError: All clients of a round of training failed.
+            LearnerError: All clients of a round of training failed, and none has trained before.
         """
         jobs: list[tuple[Any, Any, int | None]] = []
         for device, message in wave:
@@ -90,8 +91,30 @@ class Clients:
             with kept_random_state():
                 done = [execute(self._app, *job) for job in jobs]
         outcomes = {device: outcome for (device, _), outcome in zip(wave, done, strict=True)}
-        _report_failures(outcomes, number, kind)
+        self._report_failures(outcomes, number, kind)
         return outcomes
+
+    def _report_failures(self, outcomes: Mapping[int, Outcome], number: int, kind: str) -> None:
+        failed = {device: outcome for device, outcome in outcomes.items() if outcome.reply is None}
+        for device, outcome in failed.items():
+            shown = outcome.traceback or outcome.problem
+            _flwr.flower_log(
+                ERROR, "The client of device %d failed in a %s message:\n%s", device, kind, shown
+            )
+        if kind != TRAIN:
+            return
+        self._has_trained |= len(failed) < len(outcomes)
+        # An app that never works is a mistake. Once it has worked, the failures of a small cohort are losses as those of a
+        # large one.
+        if failed and not self._has_trained:
+            device, outcome = next(iter(failed.items()))
+            who = "the only client" if len(failed) == 1 else f"all {len(failed)} clients"
+            raise LearnerError(
+                f"{who} of round {number} failed; that of device {device}: {outcome.problem}",
+                device=device,
+                round=number,
+                traceback=outcome.traceback,
+            ) from outcome.exception
 
     def replies(self, wave: Wave, outcomes: Mapping[int, Outcome], lost: Mapping[int, str]) -> list[Message]:
         """The replies to messages. Contexts of clients that are lost or failed stay as they were."""
@@ -133,22 +156,6 @@ class Clients:
         """Ends worker processes."""
         if self._workers is not None:
             self._workers.close()
-
-
-def _report_failures(outcomes: Mapping[int, Outcome], number: int, kind: str) -> None:
-    failed = {device: outcome for device, outcome in outcomes.items() if outcome.reply is None}
-    for device, outcome in failed.items():
-        shown = outcome.traceback or outcome.problem
-        _flwr.flower_log(ERROR, "The client of device %d failed in a %s message:\n%s", device, kind, shown)
-    if failed and len(failed) == len(outcomes) and kind == TRAIN:
-        device, outcome = next(iter(failed.items()))
-        who = "the only client" if len(failed) == 1 else f"all {len(failed)} clients"
-        raise LearnerError(
-            f"{who} of round {number} failed; that of device {device}: {outcome.problem}",
-            device=device,
-            round=number,
-            traceback=outcome.traceback,
-        ) from outcome.exception
 
 
 def _lost_text(device: int, reason: str) -> str:

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from logging import WARNING
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from flwr.app import Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 
 from fedflip import _fedflip
-from fedflip._arguments import choice
+from fedflip._arguments import choice, listed, number, text
 from fedflip._errors import InputError
 from fedflip._fleet import Fleet, as_fleet
 from fedflip._key import TrainKey
-from fedflip._plan import Plan
 from fedflip.flower import _flwr
-from fedflip.flower._client import Outcome, seed_everything
-from fedflip.flower._clients import FIRST_NODE, RUN_ID, Clients, Wave, checked_app
+from fedflip.flower._client import seed_everything
+from fedflip.flower._clients import FIRST_NODE, RUN_ID, Clients, checked_app
 from fedflip.flower._config import run_config_of
-from fedflip.flower._messages import EVALUATE, TRAIN, category, mbit, mean_metrics, train_loss
-from fedflip.flower._model import Arrays, Layout, arrays_of
-from fedflip.flower._records import Folder, RunRecords
-from fedflip.flower._rounds import EVALUATIONS_FROM, TimedRound, timed_round, waves
+from fedflip.flower._grid_records import GridRecords
+from fedflip.flower._grid_rounds import GridRounds
 from fedflip.flower._settings import clock_keys, native_scenario
 
 __all__ = ["VirtualGrid"]
@@ -52,7 +47,10 @@ class VirtualGrid(Grid):
     - ``timeout`` of ``send_and_receive`` counts virtual seconds, as a deadline of the round.
     - A lost client gives an error reply, as a node that Flower cannot reach, and its context stays as it was.
     - An exception of client code is logged with its traceback and becomes an error reply, as in Flower. If all clients
-      of a round raise one, the round raises :class:`LearnerError`: no strategy can go on.
+      of a round raise one before any client has trained, the round raises :class:`LearnerError`.
+
+    The run folder has the rounds, and the means of what clients report. Its model is the last one that was sent to a
+    client; results of ``evaluate_fn`` stay in the server app.
 
     The seed decides jitter, fading, drop-outs, and the global generators of Python, numpy and PyTorch: those of the server
     app at its start, and those of a client before each message. Replies are in the order of the devices.
@@ -74,6 +72,7 @@ class VirtualGrid(Grid):
         downlink_bandwidth_mbps: The bandwidth of downloads.
         evaluate_share: The time of an EVALUATE message as a share of the device's compute time.
         weighted_by_key: The metric by which the means of metrics in the records are weighted.
+        metrics: The names of metrics that no client reports before the second round, for the records.
 
     Examples:
         >>> import fedflip as ff
@@ -101,6 +100,7 @@ class VirtualGrid(Grid):
         downlink_bandwidth_mbps: float | None = None,
         evaluate_share: float = 0.0,
         weighted_by_key: str = "num-examples",
+        metrics: Sequence[str] = (),
     ) -> None:
         self.fleet: Fleet = as_fleet(fleet)
         optional = {
@@ -110,29 +110,25 @@ class VirtualGrid(Grid):
             "downlink.bandwidth_mbps": downlink_bandwidth_mbps,
         }
         self._keys = clock_keys(bandwidth_mbps, conditions, 0 if seed is None else seed, optional)
-        self._clock = _fedflip.VirtualClock(native_scenario(self.fleet, self._keys), self.fleet._native)
-        self._is_measured = choice("payload", payload, ("fleet", "measured")) == "measured"
-        self._evaluate_share = _checked_share(evaluate_share)
-        self._seed, self._out, self._weighted_by = seed, out, weighted_by_key
-        self._run_config = run_config_of(run_config)
+        self._seed, self._run_config = seed, run_config_of(run_config)
         self._clients = Clients(client_app, len(self.fleet), workers, seed, self._run_config)
+        named = listed("metrics", metrics, "a list of names", each=text)
+        self._records = GridRecords(out, self.fleet, self._keys, named)
+        self._rounds = GridRounds(
+            _fedflip.VirtualClock(native_scenario(self.fleet, self._keys), self.fleet._native),
+            self._clients,
+            self._records,
+            is_measured=choice("payload", payload, ("fleet", "measured")) == "measured",
+            evaluate_share=number("evaluate_share", evaluate_share, least=0, most=100),
+            weighted_by=text("weighted_by_key", weighted_by_key),
+        )
         self._flower_run = _CallableRun.create_empty(RUN_ID)
         self._flower_run.__dict__["_grid"] = self
-        self._replies: dict[str, Message] = {}
-        self._messages = self._rounds = self._evaluations = 0
-        #: The round that a CoinStrategy has announced, which may be empty.
-        self._announced: int | None = None
-        self._plan: Plan | None = None
-        self._records: RunRecords | None = None
-        self._layout: Layout | None = None
-        self._last_model: Arrays = {}
-        #: The last round, for strategies that record it themselves.
-        self.last_round: TimedRound | None = None
 
     @property
     def now(self) -> float:
         """The virtual time in seconds since the run began."""
-        return self._clock.now_secs
+        return self._rounds.clock.now_secs
 
     @property
     def partitions(self) -> dict[int, int]:
@@ -166,126 +162,20 @@ class VirtualGrid(Grid):
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
         """Runs the messages as one round, and returns their identifiers. Replies wait for ``pull_messages``."""
-        return self._push(list(messages), None)
+        return self._rounds.push(list(messages), None)
 
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
         """The replies to messages, each once."""
-        return [self._replies.pop(name) for name in message_ids if name in self._replies]
+        return self._rounds.pull(message_ids)
 
     def send_and_receive(
         self, messages: Iterable[Message], *, timeout: float | None = None
     ) -> Iterable[Message]:
         """Runs the messages as one round. ``timeout`` counts virtual seconds."""
-        return self.pull_messages(self._push(list(messages), timeout))
+        wanted = None if timeout is None else number("timeout", timeout)
+        return self._rounds.pull(self._rounds.push(list(messages), wanted))
 
-    # ---- rounds
-
-    def _push(self, messages: list[Message], timeout: float | None) -> list[str]:
-        places: dict[str, Wave] = {}
-        for message in messages:
-            self._messages += 1
-            _flwr.set_message_id(message, f"message-{self._messages}")
-            places.setdefault(category(message), []).append((self._device(message), message))
-        if TRAIN in places or self._announced is not None:
-            for wave in waves(places.pop(TRAIN, [])) or [[]]:
-                self._train(wave, timeout)
-        for kind, pairs in places.items():
-            for wave in waves(pairs):
-                self._ask(kind, wave, timeout)
-        return [message.metadata.message_id for message in messages]
-
-    def _device(self, message: Message) -> int:
-        node = message.metadata.dst_node_id
-        if node not in self._clients.contexts:
-            raise InputError(
-                f"there is no node {node}: the fleet has {len(self.fleet)} devices",
-                where="dst_node_id",
-                value=node,
-                remedy="send messages to nodes of grid.get_node_ids()",
-            )
-        return node - FIRST_NODE
-
-    def _train(self, wave: Wave, timeout: float | None) -> None:
-        self._flush_round()
-        self._rounds = self._rounds + 1 if self._announced is None else self._announced
-        self._announced = None
-        self._see_model(wave)
-        cohort = [device for device, _ in wave]
-        outcomes: dict[int, Outcome] = {}
-        payload_mbit = None
-        if self._is_measured:
-            outcomes = self._clients.outcomes(wave, self._rounds, TRAIN)
-            payload_mbit = [_reply_mbit(outcomes[device]) for device in cohort]
-        timed = timed_round(
-            self._clock, self._rounds, cohort, payload_mbit=payload_mbit, deadline_secs=timeout
-        )
-        if not self._is_measured:
-            kept = [(device, message) for device, message in wave if device not in timed.lost]
-            outcomes = self._clients.outcomes(kept, self._rounds, TRAIN)
-        self.last_round = timed
-        contents = self._answers(wave, outcomes, timed.lost)
-        if self._records is not None:
-            failed = [device for device, outcome in outcomes.items() if outcome.reply is None]
-            self._records.round(timed.record(train_loss(contents), failed))
-
-    def _ask(self, kind: str, wave: Wave, timeout: float | None) -> None:
-        """Runs messages that train nothing."""
-        self._evaluations += 1
-        outcomes = self._clients.outcomes(wave, self._evaluations, kind)
-        lost: dict[int, str] = {}
-        if kind == EVALUATE and self._evaluate_share > 0:
-            lost = timed_round(
-                self._clock,
-                EVALUATIONS_FROM + self._evaluations,
-                [device for device, _ in wave],
-                payload_mbit=[_reply_mbit(outcomes[device]) for device, _ in wave],
-                compute_factor=self._evaluate_share,
-                deadline_secs=timeout,
-            ).lost
-        contents = self._answers(wave, outcomes, lost)
-        if kind == EVALUATE:
-            self._see_model(wave)
-            if self._records is not None:
-                self._records.evaluated(mean_metrics(contents, self._weighted_by))
-
-    def _answers(
-        self, wave: Wave, outcomes: Mapping[int, Outcome], lost: Mapping[int, str]
-    ) -> list[RecordDict]:
-        """Keeps the replies, and returns the contents of those that have one."""
-        replies = self._clients.replies(wave, outcomes, lost)
-        self._replies.update((reply.metadata.reply_to_message_id, reply) for reply in replies)
-        return [reply.content for reply in replies if reply.has_content()]
-
-    # ---- records
-
-    def _announce(self, round: int, plan: Plan) -> None:
-        """A strategy of fedflip says which round its next push is, also if nobody takes part in it."""
-        self._announced, self._plan = round, plan
-
-    def _resume(self, round: int, secs: float) -> None:
-        """Goes on after a round of an earlier process."""
-        self._rounds = round
-        self._clock.set_now_secs(secs)
-
-    def _see_model(self, wave: Wave) -> None:
-        """Remembers the model that the server sends, for the run folder."""
-        if self._out is None or not wave:
-            return
-        content = wave[0][1].content
-        record = next(iter(content.array_records.values()), None)
-        arrays = {"model": np.zeros(1, np.float32)} if record is None else arrays_of(record, "the server")
-        if self._records is None:
-            self._layout = Layout(arrays)
-            folder = Folder(self._out, self.fleet, self._keys, self._plan, is_real=False)
-            folder.check_free()
-            self._records = RunRecords(folder, (self._layout, self._layout.flat(arrays)))
-        assert self._layout is not None
-        if Layout(arrays).tensors == self._layout.tensors:
-            self._last_model = arrays
-
-    def _flush_round(self) -> None:
-        if self._records is not None:
-            self._records.flush()
+    # ---- the whole run
 
     def _run_app(self, server_app: ServerApp | str) -> Context:
         """Runs a ServerApp to its end, and returns its context."""
@@ -309,38 +199,12 @@ class VirtualGrid(Grid):
         try:
             with _flwr.identity(RUN_ID):
                 app(self, context)
-            self._end_records()
+            self._records.end(self.now)
         finally:
             self.close()
         return context
 
-    def _end_records(self) -> None:
-        if self._records is None or self._layout is None:
-            if self._out is not None:
-                _flwr.flower_log(WARNING, "fedflip: there was no round, so there is no run folder")
-            return
-        self._records.end(self._rounds, self.now, self._layout.flat(self._last_model))
-        self._records = None
-
     def close(self) -> None:
         """Ends worker processes, and closes the run folder. ``run`` does so by itself."""
         self._clients.close()
-        if self._records is not None:
-            self._records.close()
-            self._records = None
-
-
-def _reply_mbit(outcome: Outcome) -> float:
-    reply = outcome.reply
-    return mbit(reply.content) if reply is not None and reply.has_content() else 0.0
-
-
-def _checked_share(share: Any) -> float:
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 100:
-        raise InputError(
-            f"evaluate_share is {share!r}; it must be a number from 0 to 100",
-            where="evaluate_share",
-            value=share,
-            remedy="use 0 for evaluations that cost nothing",
-        )
-    return float(share)
+        self._records.close()

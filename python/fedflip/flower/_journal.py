@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flwr.serverapp import Grid
@@ -18,8 +19,8 @@ from fedflip.flower._server import ServerModel
 
 __all__ = ["Clock", "Journal"]
 
-#: Files that belong to a checkpoint; those of the last two are kept.
-_BESIDE = ("arrays-*.npz", "clients-*.bin")
+#: Files that belong to a checkpoint; those of the last two are kept. Other files in the folder are somebody else's.
+_BESIDE = re.compile(r"(?:arrays-(\d+)\.npz|clients-(\d+)\.bin)")
 
 
 class Clock:
@@ -39,17 +40,17 @@ class Clock:
         """Goes on after a round of an earlier process."""
         self._offset_secs += secs
         if self.virtual is not None:
-            self.virtual._resume(round, secs)
+            self.virtual._rounds.resume(round, secs)
 
     def begin_round(self, round: int, plan: Plan) -> None:
         """The next push is this round."""
         self._start_secs = self.now
         if self.virtual is not None:
-            self.virtual._announce(round, plan)
+            self.virtual._rounds.announce(round, plan)
 
     def reasons(self, lost: dict[int, str]) -> dict[int, str]:
         """Why clients are lost; a virtual clock knows more than their replies say."""
-        timed = self.virtual.last_round if self.virtual is not None else None
+        timed = self.virtual._rounds.last if self.virtual is not None else None
         return (
             lost
             if timed is None
@@ -65,8 +66,8 @@ class Clock:
         loss: Any,
     ) -> dict[str, Any]:
         """The round that is over, as a line of records. On the wall's clock, the bandwidth of a client is not known."""
-        if self.virtual is not None and self.virtual.last_round is not None:
-            timed = self.virtual.last_round
+        if self.virtual is not None and self.virtual._rounds.last is not None:
+            timed = self.virtual._rounds.last
             return timed.record(loss, [device for device in lost if device not in timed.lost])
         round_secs = self.now - self._start_secs
         return {
@@ -94,6 +95,7 @@ class Journal:
         server: The model on the server.
         clock: The time of the run.
         checkpoint_secs: The least time between two checkpoints.
+        metrics: The names of metrics that appear after the first round.
     """
 
     def __init__(
@@ -104,6 +106,7 @@ class Journal:
         server: ServerModel,
         clock: Clock,
         checkpoint_secs: float,
+        metrics: Sequence[str],
     ) -> None:
         virtual = clock.virtual
         if virtual is not None:
@@ -112,7 +115,7 @@ class Journal:
         self._folder = Folder(out, plan.fleet, keys, plan, is_real=virtual is None)
         self._server, self._clock = server, clock
         first = (server.layout, server.first)
-        self.records = RunRecords(self._folder, first, server.vectors, checkpoint_secs)
+        self.records = RunRecords(self._folder, first, server.vectors, checkpoint_secs, metrics)
         self._kept_rounds: list[int] = []
 
     def begin(self, resume: bool) -> int:
@@ -168,10 +171,10 @@ class Journal:
             files |= {f"clients-{round}.bin": states} if states else {}
         self.records.checkpoint(self._clock.now, self._server.vectors, files)
         self._kept_rounds = [*self._kept_rounds[-1:], round]
-        for pattern in _BESIDE:
-            for path in self._folder.out.glob(pattern):
-                if not path.stem.endswith(tuple(f"-{kept}" for kept in self._kept_rounds)):
-                    path.unlink(missing_ok=True)
+        for path in self._folder.out.iterdir():
+            found = _BESIDE.fullmatch(path.name)
+            if found and int(found[1] or found[2]) not in self._kept_rounds:
+                path.unlink(missing_ok=True)
 
     def end(self, rounds: int, reason: str = "rounds_max", detail: str = "") -> None:
         """Ends the run."""
@@ -180,3 +183,8 @@ class Journal:
             self._checkpoint(rounds)
         model = self._server.layout.flat(self._server.result)
         self.records.end(rounds, self._clock.now, model, reason, detail)
+
+    def close(self) -> None:
+        """Leaves the folder to others. A round that is not over is not part of the run."""
+        self.records.drop_round()
+        self.records.close()

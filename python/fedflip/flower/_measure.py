@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from logging import WARNING
@@ -10,7 +11,8 @@ import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
-from fedflip._errors import FedflipError, InputError
+from fedflip._arguments import count, number
+from fedflip._errors import FedflipError
 from fedflip._fleet import Fleet
 from fedflip.flower._flwr import flower_log
 from fedflip.flower._grid import VirtualGrid
@@ -19,7 +21,7 @@ from fedflip.flower._nodes import Nodes
 
 __all__ = ["measure"]
 
-#: What takes no time at all still takes this long: a fleet has no device that computes for 0 seconds.
+#: A fleet has no device that computes for 0 seconds.
 _LEAST_SECS = 1e-6
 
 
@@ -44,7 +46,8 @@ def measure(
     ``num-examples`` of the reply. The trained models are not used.
 
     The time to the reply is by the clock of the client if that makes sense, and otherwise until the reply arrived. On a
-    :class:`VirtualGrid` all times are virtual and exact.
+    :class:`VirtualGrid`, compute times and uploads are those of the virtual clock, which knows one from the other:
+    ``bandwidth_mbps`` changes nothing there.
 
     Args:
         grid: The grid.
@@ -52,9 +55,9 @@ def measure(
         config: What clients are told.
         devices: The number of clients; the call waits until all are connected.
         nodes: The device of each node id, in the place of partition ids.
-        bandwidth_mbps: The bandwidth of one client's upload, if it is known.
+        bandwidth_mbps: The bandwidth of one client's upload, if it is known, in Mbit/s.
         at_once: The number of clients that train at the same time. Clients that share a machine slow each other down.
-        timeout: The longest time to wait for a reply.
+        timeout: The longest time to wait for a reply, in seconds.
         weighted_by_key: The metric with the number of samples.
         arrayrecord_key: The name of the arrays in messages.
         configrecord_key: The name of the configuration in messages.
@@ -69,65 +72,67 @@ def measure(
         >>> fleet = measure(grid, arrays, devices=3)  # doctest: +SKIP
         >>> plan = fedflip.plan(fleet, bandwidth_mbps=10)  # doctest: +SKIP
     """
-    if devices < 1 or at_once < 1:
-        raise InputError(
-            f"devices is {devices} and at_once is {at_once}; both must be at least 1",
-            where="devices",
-            value=devices,
-            remedy="name the number of clients",
-        )
-    known = Nodes(tuple(f"client-{device}" for device in range(devices)), nodes)
-    node_of = known.wait(grid, devices)
+    devices, at_once = count("devices", devices, least=1), count("at_once", at_once, least=1)
+    number("bandwidth_mbps", bandwidth_mbps, optional=True, above=0)
+    number("timeout", timeout, above=0)
+    names = tuple(f"client-{device}" for device in range(devices))
+    node_of = Nodes(names, nodes).wait(grid, devices)
     content = RecordDict({arrayrecord_key: arrays, configrecord_key: config or ConfigRecord()})
-    columns: dict[str, list[float]] = {"compute_secs": [], "comm_secs": [], "samples": []}
-    order = sorted(node_of)
-    for first in range(0, len(order), at_once):
-        batch = order[first : first + at_once]
-        for row in _timed(
-            grid, {node_of[device]: device for device in batch}, content, timeout, weighted_by_key
-        ):
-            compute_secs, comm_secs, samples = row
-            upload_secs = 0.0 if bandwidth_mbps is None else comm_secs / bandwidth_mbps
-            columns["compute_secs"].append(max(compute_secs - upload_secs, _LEAST_SECS))
-            columns["comm_secs"].append(comm_secs)
-            columns["samples"].append(samples)
-    names = [f"client-{device}" for device in order]
-    return Fleet({"device": names, **{name: np.asarray(column) for name, column in columns.items()}})
+    compute_secs, comm_secs, samples = np.zeros((3, devices))
+    for first in range(0, devices, at_once):
+        batch = range(first, min(first + at_once, devices))
+        replies, secs = _timed(grid, {node_of[device]: device for device in batch}, content, timeout)
+        for device, reply in replies.items():
+            comm_secs[device] = mbit(reply.content)
+            compute_secs[device] = secs[device]
+            samples[device] = _samples(reply, device, weighted_by_key)
+            if isinstance(grid, VirtualGrid):
+                compute_secs[device], comm_secs[device] = _on_virtual_clock(grid, device, comm_secs[device])
+            elif bandwidth_mbps is not None:
+                compute_secs[device] -= comm_secs[device] / bandwidth_mbps
+    compute_secs = np.maximum(compute_secs, _LEAST_SECS)
+    columns = {"compute_secs": compute_secs, "comm_secs": comm_secs, "samples": samples}
+    return Fleet({"device": list(names), **columns})
 
 
 def _timed(
-    grid: Grid, device_of: Mapping[int, int], content: RecordDict, timeout: float, weighted_by: str
-) -> list[tuple[float, float, float]]:
-    """Compute time, payload in Mbit and samples of some clients, in the order of the devices."""
+    grid: Grid, device_of: Mapping[int, int], content: RecordDict, timeout: float
+) -> tuple[dict[int, Message], dict[int, float]]:
+    """The replies of some clients in the order of the devices, and the seconds until each was made."""
     messages = [Message(content, node, MessageType.TRAIN) for node in device_of]
     sent_at, began = time.time(), time.monotonic()
     came = list(grid.send_and_receive(messages, timeout=timeout))
     waited_secs = time.monotonic() - began
     # A SuperLink answers for a node that it cannot reach, and does not say for which.
-    replies = {device_of.get(reply.metadata.src_node_id): reply for reply in came}
-    rows = []
+    by_device = {device_of.get(reply.metadata.src_node_id): reply for reply in came}
+    replies, secs = {}, {}
     for device in sorted(device_of.values()):
-        reply = replies.get(device)
+        reply = by_device.get(device)
         if reply is None or reply.has_error():
             reason = "there was no reply" if reply is None else reply.error.reason
             raise FedflipError(
                 f"the client of device {device} could not be measured: {reason}",
                 remedy="look at its log, or plan without it",
             )
-        if isinstance(grid, VirtualGrid) and grid.last_round is not None:
-            place = grid.last_round.cohort.index(device)
-            secs = grid.last_round.compute_secs[place]
-        else:
-            secs = float(reply.metadata.created_at) - sent_at
-            secs = secs if 0.0 < secs <= waited_secs else waited_secs
-        rows.append((secs, mbit(reply.content), _samples(reply, device, weighted_by)))
-    return rows
+        took_secs = float(reply.metadata.created_at) - sent_at
+        secs[device] = took_secs if 0.0 < took_secs <= waited_secs else waited_secs
+        replies[device] = reply
+    return replies, secs
+
+
+def _on_virtual_clock(grid: VirtualGrid, device: int, reply_mbit: float) -> tuple[float, float]:
+    """The compute time and the payload in Mbit that a device had in the last round."""
+    timed = grid._rounds.last
+    assert timed is not None
+    place = timed.cohort.index(device)
+    payload_mbit = reply_mbit if grid._rounds.is_measured else timed.upload_secs[place] * timed.mbps[place]
+    return timed.compute_secs[place] - timed.download_secs, payload_mbit
 
 
 def _samples(reply: Message, device: int, weighted_by: str) -> float:
     for record in reply.content.metric_records.values():
         value = record.get(weighted_by)
-        if isinstance(value, int | float) and value > 0:
+        if isinstance(value, int | float) and 0 < value < math.inf:
             return float(value)
     flower_log(
         WARNING, "The client of device %d does not tell %s: it counts as one sample", device, weighted_by

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,16 @@ from flwr.app import Array, ArrayRecord
 
 from fedflip._errors import InputError
 
-__all__ = ["Arrays", "DivergedUpdateError", "Layout", "WeightedSum", "arrays_of", "moved", "record_of"]
+__all__ = [
+    "Arrays",
+    "DivergedUpdateError",
+    "Layout",
+    "WeightedSum",
+    "arrays_of",
+    "moved",
+    "numbers_of",
+    "record_of",
+]
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -23,8 +33,17 @@ _EXACT = frozenset(["float32", "float16", "bool", "int8", "uint8", "int16", "uin
 
 def arrays_of(record: ArrayRecord, whose: str) -> Arrays:
     """The arrays of a record by name. Arrays that are no numbers are refused."""
-    arrays: Arrays = {name: array.numpy() for name, array in record.items()}
-    for name, array in arrays.items():
+    arrays: Arrays = {}
+    for name, packed in record.items():
+        try:
+            array = arrays[name] = packed.numpy()
+        except Exception as error:
+            raise InputError(
+                f"{whose}: the array {name!r} cannot be read: {error}",
+                where=name,
+                value=str(packed.dtype),
+                remedy="make arrays with flwr.app.Array of a numpy array",
+            ) from error
         if array.dtype.kind not in _KINDS:
             raise InputError(
                 f"{whose}: the array {name!r} has the type {array.dtype}, which cannot be added up",
@@ -35,35 +54,56 @@ def arrays_of(record: ArrayRecord, whose: str) -> Arrays:
     return arrays
 
 
+def numbers_of(record: ArrayRecord) -> Arrays:
+    """The arrays of a record that are numbers. Others are no business of who only remembers a model."""
+    arrays: Arrays = {}
+    for name in record:
+        with contextlib.suppress(InputError):
+            arrays |= arrays_of(ArrayRecord({name: record[name]}), "the model")
+    return arrays
+
+
 def record_of(arrays: Mapping[str, npt.NDArray[Any]]) -> ArrayRecord:
     """The arrays as a record, in their order."""
     return ArrayRecord({name: Array(np.asarray(array)) for name, array in arrays.items()})
 
 
 class Layout:
-    """How the arrays of a model become one vector of single-precision numbers: by name, without empty arrays."""
+    """How the arrays of a model become one vector of single-precision numbers: by name, without empty arrays.
+
+    A run folder has at least one number, so a model without any counts as a single zero.
+    """
 
     def __init__(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         full = {name: array for name, array in arrays.items() if array.size > 0}
-        self.tensors = [(name, full[name].shape) for name in sorted(full)]
+        self._named: list[tuple[str, tuple[int, ...]]] = [(name, full[name].shape) for name in sorted(full)]
+        self.tensors = self._named or [("nothing", (1,))]
         #: Whether a checkpoint of single-precision numbers holds the model to the bit.
         self.is_exact = all(str(array.dtype) in _EXACT for array in full.values())
 
     def flat(self, arrays: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.float32]:
         """All numbers, one array after the other. Of complex numbers the real part counts."""
-        parts = [np.real(arrays[name]).astype(np.float32).reshape(-1) for name, _ in self.tensors]
-        return np.concatenate(parts) if parts else np.zeros(0, np.float32)
+        parts = [np.real(arrays[name]).astype(np.float32).reshape(-1) for name, _ in self._named]
+        return np.concatenate(parts) if parts else np.zeros(1, np.float32)
 
     def unflat(self, numbers: npt.NDArray[np.float32], like: Mapping[str, npt.NDArray[Any]]) -> Arrays:
         """The arrays of a vector, each of the type that it has in ``like``."""
         arrays, first = {name: array.copy() for name, array in like.items()}, 0
-        for name, shape in self.tensors:
+        for name, shape in self._named:
             size = int(np.prod(shape, dtype=np.int64))
-            part = numbers[first : first + size].reshape(shape)
-            zero = np.zeros(shape, like[name].dtype)
-            arrays[name] = part != 0 if zero.dtype.kind == "b" else _moved(zero, part.astype(np.float64))
+            arrays[name] = _typed(numbers[first : first + size].reshape(shape), like[name].dtype)
             first += size
         return arrays
+
+
+def _typed(numbers: npt.NDArray[np.float32], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    if dtype.kind == "b":
+        return numbers != 0
+    if dtype.kind in "iu":
+        return _moved(np.zeros(numbers.shape, dtype), numbers.astype(np.float64))
+    # Not zero plus the number: that would turn −0.0 into 0.0.
+    with np.errstate(over="ignore"):
+        return numbers.astype(dtype)
 
 
 class WeightedSum:
@@ -78,7 +118,7 @@ class WeightedSum:
         """Adds the arrays that a client has sent."""
         self._check(arrays, whose)
         for name, before in self._model.items():
-            change = weight * (_wide(arrays[name].astype(before.dtype, copy=False)) - _wide(before))
+            change = weight * (_wide(arrays[name]) - _wide(before))
             if name in self.step:
                 self.step[name] += change
             else:
@@ -102,6 +142,13 @@ class WeightedSum:
                     where=name,
                     value=array.shape,
                     remedy="reply with arrays of the model's shapes",
+                )
+            if array.dtype.kind == "c" and self._model[name].dtype.kind != "c":
+                raise InputError(
+                    f"{whose}: the array {name!r} has complex numbers, and the model's has real ones",
+                    where=name,
+                    value=str(array.dtype),
+                    remedy="reply with arrays of the model's types",
                 )
             if not np.all(np.isfinite(array)):
                 raise DivergedUpdateError(f"{whose}: the array {name!r} holds NaN or infinite numbers")
@@ -130,5 +177,5 @@ def _moved(before: npt.NDArray[Any], step: npt.NDArray[Any]) -> npt.NDArray[Any]
         after = _wide(before) + np.rint(np.clip(step, -(2.0**62), 2.0**62)).astype(np.int64)
         narrow = before.dtype.itemsize < 8
         return np.asarray(np.clip(after, limits.min, limits.max) if narrow else after).astype(before.dtype)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(_wide(before) + step).astype(before.dtype)

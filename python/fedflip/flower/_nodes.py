@@ -11,6 +11,7 @@ from flwr.app import ConfigRecord, Context, Message, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid
 
+from fedflip._arguments import wrong
 from fedflip._errors import InputError
 from fedflip.flower._flwr import PARTITION_ID_KEY, ErrorCode, flower_log
 from fedflip.flower._grid import VirtualGrid
@@ -51,69 +52,111 @@ def partition_query(app: ClientApp) -> ClientApp:
 class Nodes:
     """The nodes of the devices of a plan.
 
+    While a run waits for its clients, a node that does not fit is an error. Later it is left out with a warning: nobody
+    ends a run by connecting to it. A SuperNode that starts again has a new id, and takes over from its old one.
+
     Args:
         names: The names of the devices.
         given: The device of each node, if the user says so.
     """
 
     def __init__(self, names: tuple[str, ...], given: Mapping[int, int] | None) -> None:
+        if not isinstance(given, Mapping | None):
+            raise wrong("nodes", given, "a dict", "give nodes={node_id: device}")
         self._names = names
         self._device_of = {node: self._checked(node, device) for node, device in (given or {}).items()}
         self._is_given = given is not None
+        self._has_begun = False
+        self._strangers: set[int] = set()
 
     def connected(self, grid: Grid) -> dict[int, int]:
         """The node of each device that is connected. Nodes that are new are asked."""
         online = list(grid.get_node_ids())
         if isinstance(grid, VirtualGrid) and not self._is_given:
             self._device_of = {node: self._checked(node, device) for node, device in grid.partitions.items()}
-        unknown = [node for node in online if node not in self._device_of]
+        unknown = [node for node in online if node not in self._device_of and node not in self._strangers]
         if unknown and self._is_given:
-            raise InputError(
-                f"node {unknown[0]} is not in the plan: nodes has no device for it",
-                where="nodes",
-                value=unknown[0],
-                remedy="add the node to nodes={node_id: device}",
-            )
-        if unknown:
-            self._ask(grid, unknown)
-        node_of: dict[int, int] = {}
-        for node in online:
-            device = self._device_of.get(node)
-            if device is not None and node_of.setdefault(device, node) != node:
-                raise InputError(
-                    f"nodes {node_of[device]} and {node} both have the partition-id {device}",
-                    where=PARTITION_ID_KEY,
-                    value=device,
-                    remedy="give every node a partition-id of its own",
+            for node in unknown:
+                self._leave_out(
+                    node,
+                    InputError(
+                        f"node {node} is not in the plan: nodes has no device for it",
+                        where="nodes",
+                        value=node,
+                        remedy="add the node to nodes={node_id: device}",
+                    ),
                 )
+        elif unknown:
+            self._ask(grid, unknown)
+        return self._one_each(online)
+
+    def _one_each(self, online: list[int]) -> dict[int, int]:
+        """The node of each device. Of two with the same partition-id, the one that came later is the device."""
+        node_of: dict[int, int] = {}
+        connected = set(online)
+        for node, device in self._device_of.items():
+            if node not in connected:
+                continue
+            earlier = node_of.get(device)
+            if earlier is not None:
+                self._leave_out(
+                    earlier,
+                    InputError(
+                        f"nodes {earlier} and {node} both have the partition-id {device}",
+                        where=PARTITION_ID_KEY,
+                        value=device,
+                        remedy="give every node a partition-id of its own",
+                    ),
+                )
+            node_of[device] = node
+        for node in self._strangers & self._device_of.keys():
+            del self._device_of[node]
         return node_of
 
     def wait(self, grid: Grid, wanted: int, poll_secs: float = 1.0) -> dict[int, int]:
         """Waits until so many devices are connected, as Flower's strategies do."""
         seen = -1
+        self._has_begun = False
         while len(node_of := self.connected(grid)) < wanted:
             if len(node_of) != seen:
                 seen = len(node_of)
-                flower_log(INFO, "Waiting for clients: %d of the %d of the plan are connected.", seen, wanted)
+                flower_log(INFO, "Waiting for clients: %d of %d are connected.", seen, wanted)
             time.sleep(poll_secs)
+        self._has_begun = True
         return node_of
+
+    def _leave_out(self, node: int, error: InputError) -> None:
+        """A node that does not fit is a mistake of the set-up, and in the middle of a run nobody's but its own."""
+        if not self._has_begun:
+            raise error
+        self._strangers.add(node)
+        flower_log(WARNING, "fedflip: %s. Node %d is left out.", error.problem, node)
 
     def _ask(self, grid: Grid, nodes: list[int]) -> None:
         asked = [Message(RecordDict({_RECORD: ConfigRecord({})}), node, f"query.{_ACTION}") for node in nodes]
         for reply in grid.send_and_receive(asked, timeout=_QUERY_SECS):
             node = reply.metadata.src_node_id
-            if reply.has_error():
-                self._refuse_unless_gone(node, reply.error)
-                continue
-            device = reply.content.config_records[_RECORD].get(PARTITION_ID_KEY)
-            if device is None:
-                raise InputError(
-                    f"node {node} has no partition-id",
-                    where=PARTITION_ID_KEY,
-                    value=node,
-                    remedy='start it with --node-config "partition-id=0", or give nodes={node_id: device}',
-                )
-            self._device_of[node] = self._checked(node, device)
+            try:
+                if reply.has_error():
+                    self._refuse_unless_gone(node, reply.error)
+                else:
+                    self._device_of[node] = self._checked(node, self._told(node, reply.content))
+            except InputError as error:
+                self._leave_out(node, error)
+
+    @staticmethod
+    def _told(node: int, content: RecordDict) -> Any:
+        """The partition-id in an answer."""
+        record = content.config_records.get(_RECORD)
+        device = None if record is None else record.get(PARTITION_ID_KEY)
+        if device is None:
+            raise InputError(
+                f"node {node} has no partition-id",
+                where=PARTITION_ID_KEY,
+                value=node,
+                remedy='start it with --node-config "partition-id=0", or give nodes={node_id: device}',
+            )
+        return device
 
     def _refuse_unless_gone(self, node: int, error: Any) -> None:
         """An app that cannot answer is a mistake; a node that has gone is not, and is asked again when it is back."""

@@ -26,6 +26,7 @@ __all__ = ["Folder", "RunRecords"]
 Vector = npt.NDArray[np.float32]
 _FLUSH_SECS = 0.2
 _WARNING = 30
+_NAME_MAX = 200
 
 
 class Folder:
@@ -89,6 +90,7 @@ class RunRecords:
         model: The first model as a vector.
         vectors: What a checkpoint before the first round holds; None for a run that cannot be resumed.
         checkpoint_secs: The least time between two checkpoints.
+        metrics: The names of metrics that appear after the first round.
     """
 
     def __init__(
@@ -97,11 +99,13 @@ class RunRecords:
         model: tuple[Layout, Vector],
         vectors: list[Vector] | None = None,
         checkpoint_secs: float = 10.0,
+        metrics: Sequence[str] = (),
     ) -> None:
         self._folder, self._model = folder, model
         self._first_vectors, self._checkpoint_secs = vectors, checkpoint_secs
         self._writer: _fedflip.RunWriter | None = None
-        self._metrics: list[str] = []
+        self._metrics = [_shown(name) for name in metrics]
+        #: The evaluation of the first model, until it is written.
         self._initial: dict[str, float] = {}
         self._held: dict[str, Any] | None = None
         self._flushed = self._checkpointed = time.monotonic()
@@ -134,7 +138,7 @@ class RunRecords:
 
     def initial(self, metrics: Mapping[str, float]) -> None:
         """The evaluation of the first model."""
-        self._initial = dict(metrics)
+        self._initial = _all_shown(metrics)
 
     def round(self, record: dict[str, Any]) -> None:
         """A round is over; its evaluation may follow."""
@@ -148,7 +152,7 @@ class RunRecords:
     def evaluated(self, metrics: Mapping[str, float]) -> None:
         """An evaluation of the model after the last round."""
         if self._held is not None:
-            self._held["metrics"].update(metrics)
+            self._held["metrics"].update(_all_shown(metrics))
 
     def flush(self) -> None:
         """Writes the round that was held back."""
@@ -158,6 +162,9 @@ class RunRecords:
         if self._writer is None:
             self._open(record)
         assert self._writer is not None
+        if self._initial:
+            first, self._initial = self._declared(self._initial), {}
+            self._writer.append_initial(json.dumps({"secs": 0.0, "metrics": first}))
         record["metrics"] = self._declared(record["metrics"])
         self._writer.append(json.dumps(record))
         now = time.monotonic()
@@ -166,12 +173,10 @@ class RunRecords:
             self._writer.flush()
 
     def _open(self, record: dict[str, Any]) -> None:
-        self._metrics = list(dict.fromkeys([*self._initial, *record["metrics"]]))
+        self._metrics = list(dict.fromkeys([*self._initial, *record["metrics"], *self._metrics]))
         self._writer = self._folder.writer(self._model, self._metrics, len(record["cohort"]), resume=False)
         if self._first_vectors is not None:
             self._writer.checkpoint(0.0, self._first_vectors)
-        if self._initial:
-            self._writer.append_initial(json.dumps({"secs": 0.0, "metrics": self._initial}))
 
     def _declared(self, metrics: Mapping[str, float]) -> dict[str, float]:
         """The metrics that the header has: it is written once, with those of the first evaluations."""
@@ -180,7 +185,9 @@ class RunRecords:
             self._unknown |= unknown
             named = ", ".join(sorted(unknown))
             flower_log(
-                _WARNING, "fedflip: %s came after the first round, and the records leave it out", named
+                _WARNING,
+                "fedflip: %s came after the first round, and the records leave it out; name it in metrics=",
+                named,
             )
         return {name: value for name, value in metrics.items() if name in self._metrics}
 
@@ -213,3 +220,12 @@ class RunRecords:
         self.flush()
         if self._writer is not None:
             self._writer.close()
+
+
+def _shown(name: str) -> str:
+    """A name without what a terminal would obey, and of a length that a table can show."""
+    return "".join(letter if letter.isprintable() else "?" for letter in name[:_NAME_MAX])
+
+
+def _all_shown(metrics: Mapping[str, float]) -> dict[str, float]:
+    return {_shown(name): value for name, value in metrics.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from logging import WARNING
 from typing import Any
 
@@ -11,14 +11,18 @@ from flwr.app import ArrayRecord, Message, MetricRecord, RecordDict
 from flwr.serverapp.strategy.strategy_utils import aggregate_metricrecords
 
 from fedflip._errors import InputError
-from fedflip.flower._flwr import ErrorCode, flower_log
+from fedflip.flower._flwr import CLIENT_APP_CRASHED, ErrorCode, flower_log
 from fedflip.flower._messages import mean_metrics
 
 __all__ = ["Aggregate", "Reports", "aggregated", "record_metrics"]
 
 Aggregate = Callable[[list[RecordDict], str], MetricRecord]
 
-_OF_THE_APP = (ErrorCode.CLIENT_APP_RAISED_EXCEPTION, ErrorCode.LOAD_CLIENT_APP_EXCEPTION)
+_OF_THE_APP = (
+    ErrorCode.CLIENT_APP_RAISED_EXCEPTION,
+    ErrorCode.LOAD_CLIENT_APP_EXCEPTION,
+    CLIENT_APP_CRASHED,
+)
 
 
 class Reports:
@@ -27,9 +31,12 @@ class Reports:
     Args:
         replies: The replies of a round.
         device_of: The device of each node.
+        asked: The devices that got a message; None if all did. Replies of others, which may be late, are left out.
     """
 
-    def __init__(self, replies: Iterable[Message], device_of: Mapping[int, int]) -> None:
+    def __init__(
+        self, replies: Iterable[Message], device_of: Mapping[int, int], asked: Container[int] | None = None
+    ) -> None:
         good: dict[int, Message] = {}
         #: Devices with an error in the place of a content.
         self.failed: dict[int, str] = {}
@@ -49,7 +56,10 @@ class Reports:
                     value=node,
                     remedy="send messages of this strategy to its own clients only",
                 )
-            if reply.has_error():
+            if (asked is not None and device not in asked) or device in good:
+                what = "a second reply" if device in good else "a reply, and was not asked"
+                flower_log(WARNING, "The client of device %d sent %s: it does not count", device, what)
+            elif reply.has_error():
                 self.failed[device] = "failed" if reply.error.code in _OF_THE_APP else "unavailable"
                 flower_log(
                     WARNING, "The client of device %d replied with an error: %s", device, reply.error.reason
@@ -93,12 +103,25 @@ def aggregated(
         return None
     if function is not None:
         return function(contents, weighted_by)
-    records = [list(content.metric_records.values()) for content in contents]
-    names = [set(record[0]) for record in records if len(record) == 1]
-    if len(names) == len(records) and weighted_by in names[0] and all(keys == names[0] for keys in names):
+    if _is_regular(contents, weighted_by):
         return aggregate_metricrecords(contents, weighted_by)
     means = mean_metrics(contents, weighted_by)
     return MetricRecord(dict(means)) if means else None
+
+
+def _is_regular(contents: list[RecordDict], weighted_by: str) -> bool:
+    """Whether Flower's own function can average the metrics: one record each, of one shape, with weights above 0."""
+    records = [list(content.metric_records.values()) for content in contents]
+    if any(len(of_one) != 1 for of_one in records):
+        return False
+    shapes = [
+        {name: len(value) if isinstance(value, list) else -1 for name, value in record.items()}
+        for (record,) in records
+    ]
+    if any(shape != shapes[0] for shape in shapes) or shapes[0].get(weighted_by) != -1:
+        return False
+    weights: list[Any] = [record[weighted_by] for (record,) in records]
+    return min(weights) >= 0 and 0 < math.fsum(weights) < math.inf
 
 
 def record_metrics(metrics: Mapping[str, Any], prefix: str) -> dict[str, float]:

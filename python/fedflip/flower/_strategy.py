@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from logging import INFO, WARNING
 from typing import Any
 
@@ -15,7 +14,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, MetricReco
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result, Strategy
 
-from fedflip._arguments import choice, count
+from fedflip._arguments import choice, count, function, instance, listed, number, text
 from fedflip._errors import FedflipError, InputError
 from fedflip._key import TrainKey
 from fedflip._plan import Plan
@@ -24,7 +23,8 @@ from fedflip.flower._journal import Clock, Journal
 from fedflip.flower._messages import train_loss
 from fedflip.flower._model import DivergedUpdateError, WeightedSum, arrays_of, record_of
 from fedflip.flower._nodes import Nodes
-from fedflip.flower._replies import Aggregate, Reports, aggregated, record_metrics
+from fedflip.flower._replies import Aggregate, Reports, aggregated
+from fedflip.flower._run_loop import RunLoop
 from fedflip.flower._server import ServerModel
 from fedflip.flower._settings import native_scenario, optimiser_keys
 
@@ -63,6 +63,7 @@ class CoinStrategy(Strategy):
         train_metrics_aggr_fn: As in ``FedAvg``.
         evaluate_metrics_aggr_fn: As in ``FedAvg``.
         checkpoint_secs: The least time between two checkpoints.
+        metrics: The names of metrics that no evaluation before the second round has, for the records.
 
     Examples:
         >>> import fedflip as ff
@@ -91,14 +92,9 @@ class CoinStrategy(Strategy):
         train_metrics_aggr_fn: Aggregate | None = None,
         evaluate_metrics_aggr_fn: Aggregate | None = None,
         checkpoint_secs: float = 10.0,
+        metrics: Sequence[str] = (),
     ) -> None:
-        if not isinstance(plan, Plan):
-            raise InputError(
-                f"plan is {type(plan).__name__}, and should be a Plan",
-                where="plan",
-                value=plan,
-                remedy="make one with fedflip.plan(fleet, bandwidth_mbps=…)",
-            )
+        instance("plan", plan, Plan, "a Plan", remedy="make one with fedflip.plan(fleet, bandwidth_mbps=…)")
         if resume and out is None:
             raise InputError("resume needs a folder", where="resume", value=True, remedy="add out=FOLDER")
         self.plan, self._out, self._resume = plan, out, resume
@@ -109,12 +105,19 @@ class CoinStrategy(Strategy):
         native_scenario(plan.fleet, self._keys, plan=plan)
         self.cohort(round=1)
         self._nodes = Nodes(plan.fleet.names, nodes)
-        self.fraction_evaluate, self.min_evaluate_nodes = fraction_evaluate, min_evaluate_nodes
-        self._wanted_nodes = len(plan) if min_available_nodes is None else min_available_nodes
-        self.weighted_by_key = weighted_by_key
-        self.arrayrecord_key, self.configrecord_key = arrayrecord_key, configrecord_key
-        self._train_metrics_fn, self._evaluate_metrics_fn = train_metrics_aggr_fn, evaluate_metrics_aggr_fn
-        self._checkpoint_secs = checkpoint_secs
+        self.fraction_evaluate = number("fraction_evaluate", fraction_evaluate, least=0, most=1)
+        self.min_evaluate_nodes = count("min_evaluate_nodes", min_evaluate_nodes)
+        wanted = len(plan) if min_available_nodes is None else min_available_nodes
+        self._wanted_nodes = count("min_available_nodes", wanted, least=1, most=len(plan))
+        self.weighted_by_key = text("weighted_by_key", weighted_by_key)
+        self.arrayrecord_key = text("arrayrecord_key", arrayrecord_key)
+        self.configrecord_key = text("configrecord_key", configrecord_key)
+        self._train_metrics_fn = function("train_metrics_aggr_fn", train_metrics_aggr_fn, optional=True)
+        self._evaluate_metrics_fn = function(
+            "evaluate_metrics_aggr_fn", evaluate_metrics_aggr_fn, optional=True
+        )
+        self._checkpoint_secs = number("checkpoint_secs", checkpoint_secs, least=0)
+        self._metrics = listed("metrics", metrics, "a list of names", each=text)
         self._server: ServerModel | None = None
         self._record: ArrayRecord | None = None
         self._clock: Clock | None = None
@@ -156,7 +159,7 @@ class CoinStrategy(Strategy):
         self._sent_at = time.time()
         return [Message(content, self._node_of[device], MessageType.TRAIN) for device in drawn]
 
-    def _take(self, arrays: ArrayRecord) -> None:
+    def _take(self, arrays: ArrayRecord) -> ServerModel:
         """Takes over a model that is not the one of the last round, such as the first one."""
         if self._server is None:
             model = arrays_of(arrays, "the first model")
@@ -164,6 +167,7 @@ class CoinStrategy(Strategy):
         elif arrays is not self._record:
             self._server.arrays = arrays_of(arrays, "the model")
         self._record = arrays
+        return self._server
 
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
@@ -171,7 +175,7 @@ class CoinStrategy(Strategy):
         """Adds up what the clients have sent, with the weights a/q. None in the place of arrays keeps the model."""
         if self._server is None or self._clock is None:
             raise FedflipError("aggregate_train came before configure_train", remedy="call strategy.start")
-        reports = Reports(replies, {node: device for device, node in self._node_of.items()})
+        reports = Reports(replies, {node: device for device, node in self._node_of.items()}, self._cohort)
         self.lost = self._clock.reasons(reports.lost(self._cohort, self._node_of))
         if self._journal is not None:
             took_secs = {device: at - self._sent_at for device, at in reports.created_at.items()}
@@ -199,7 +203,6 @@ class CoinStrategy(Strategy):
             if self._journal is not None:
                 self._journal.records.drop_round()
                 self._journal.end(round - 1, "diverged", str(error))
-                self._journal = None
             raise FedflipError(f"the run diverged: {error}", remedy="use a smaller learning rate") from None
 
     def _see_lost(self, round: int) -> None:
@@ -260,82 +263,38 @@ class CoinStrategy(Strategy):
         """
         flower_log(INFO, "Starting %s strategy:", type(self).__name__)
         self.summary()
-        began = time.monotonic()
         train_config = ConfigRecord() if train_config is None else train_config
         evaluate_config = ConfigRecord() if evaluate_config is None else evaluate_config
-        result = Result()
-        rounds = self._begin(grid, initial_arrays, num_rounds)
-        assert self._server is not None
-        server_evaluates = evaluate_fn is not None
-        if evaluate_fn is not None and rounds == 0:
-            self._evaluated_by_server(0, initial_arrays, evaluate_fn, result)
-        for round in range(rounds + 1, num_rounds + 1):
-            flower_log(INFO, "[ROUND %s/%s]", round, num_rounds)
-            assert self._record is not None
-            messages = self.configure_train(round, self._record, train_config, grid)
-            replies = grid.send_and_receive(messages, timeout=timeout)
-            _, metrics = self.aggregate_train(round, replies)
-            if metrics is not None:
-                result.train_metrics_clientapp[round] = metrics
-            shown = self._shown()
-            messages = self.configure_evaluate(round, shown, evaluate_config, grid)
-            metrics = self.aggregate_evaluate(round, grid.send_and_receive(messages, timeout=timeout))
-            if metrics is not None:
-                flower_log(INFO, "\t└──> Aggregated MetricRecord: %s", metrics)
-                result.evaluate_metrics_clientapp[round] = metrics
-                self._note(record_metrics(metrics, "client_" if server_evaluates else ""))
-            if evaluate_fn is not None:
-                self._evaluated_by_server(round, shown, evaluate_fn, result)
+        self._journal = None
+        try:
+            rounds = self._begin(grid, initial_arrays, count("num_rounds", num_rounds))
+            loop = RunLoop(self, grid, timeout, train_config, evaluate_config, evaluate_fn, self._journal)
+            loop.run(rounds + 1, num_rounds)
+        finally:
             if self._journal is not None:
-                self._journal.round_over(round)
-        result.arrays = self._shown()
-        if self._journal is not None and rounds < num_rounds:
-            self._journal.end(num_rounds)
-        flower_log(INFO, "Strategy execution finished in %.2fs", time.monotonic() - began)
-        for line in io.StringIO(str(result)):
-            flower_log(INFO, "\t%s", line.rstrip("\n"))
-        return result
+                self._journal.close()
+        return loop.result
 
     def _begin(self, grid: Grid, arrays: ArrayRecord, num_rounds: int) -> int:
         """Prepares the server and the folder, and returns the number of rounds that are done."""
         self._server = self._record = None
         self._node_of = {}
-        self._take(arrays)
-        assert self._server is not None
+        server = self._take(arrays)
         self._clock = Clock(grid)
         if self._out is None:
             return 0
         keys = {**self._keys, "stop.rounds_max": max(1, num_rounds)}
-        self._journal = Journal(self._out, self.plan, keys, self._server, self._clock, self._checkpoint_secs)
+        self._journal = Journal(
+            self._out, self.plan, keys, server, self._clock, self._checkpoint_secs, self._metrics
+        )
         rounds = self._journal.begin(self._resume)
         if rounds:
             flower_log(INFO, "fedflip: resumed after round %d", rounds)
-            self._record = record_of(self._server.arrays)
+            self._record = record_of(server.arrays)
         return rounds
 
-    def _shown(self) -> ArrayRecord:
+    def _model_to_show(self) -> ArrayRecord:
         """The model to evaluate and to return."""
         assert self._server is not None and self._record is not None
         result = self._server.result
         return self._record if result is self._server.arrays else record_of(result)
-
-    def _evaluated_by_server(
-        self,
-        round: int,
-        arrays: ArrayRecord,
-        evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None],
-        result: Result,
-    ) -> None:
-        metrics = evaluate_fn(round, arrays)
-        flower_log(INFO, "\t└──> MetricRecord of the server: %s", metrics)
-        if metrics is None:
-            return
-        result.evaluate_metrics_serverapp[round] = metrics
-        if self._journal is not None and round == 0:
-            self._journal.records.initial(record_metrics(metrics, ""))
-        else:
-            self._note(record_metrics(metrics, ""))
-
-    def _note(self, metrics: Mapping[str, float]) -> None:
-        if self._journal is not None:
-            self._journal.records.evaluated(metrics)

@@ -65,7 +65,7 @@ class Workers:
                     idle.append(process)
                     outcomes[place] = outcome
         except BaseException:
-            self.close()
+            self.close(kill=True)
             raise
         return [outcome for outcome in outcomes if outcome is not None]
 
@@ -83,10 +83,12 @@ class Workers:
             return None
         return Outcome(problem=f"the worker process of the client died twice: {reason}", crashed=True)
 
-    def close(self) -> None:
-        """Ends all processes."""
+    def close(self, kill: bool = False) -> None:
+        """Ends all processes; ``kill`` does not wait for what they are doing."""
         for process in self._processes:
-            process.end(kill=False)
+            if kill:
+                process.process.kill()
+            process.end(kill=kill)
         self._processes.clear()
 
 

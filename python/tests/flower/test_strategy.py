@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,10 @@ pytest.importorskip("flwr")
 pytestmark = pytest.mark.flower
 
 import flower_apps as apps
-from fedflip.flower import CoinStrategy, VirtualGrid, partition_query
-from fedflip.flower._flwr import ErrorCode, identity
-from flwr.app import ArrayRecord, ConfigRecord, Context, Error, Message, MetricRecord, RecordDict
+from fedflip.flower import CoinStrategy, VirtualGrid
+from fedflip.flower._flwr import identity
+from flwr.app import ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
-from flwr.serverapp import Grid
 
 FLEET = ff.Fleet(
     {"compute_secs": [1.0, 2.0, 3.0, 1.5], "comm_secs": [1.0, 2.0, 1.0, 0.5], "samples": [10, 20, 30, 40]}
@@ -347,6 +345,16 @@ def test_the_report_shows_the_run(tmp_path: Path, command: Any) -> None:
         ({"server_optimiser": 4}, "server_optimiser"),
         ({"server_optimiser": {"optimiser": "adam", "step": -1.0}}, "server.step"),
         ({"nodes": {5: 17}}, "partition-id"),
+        ({"nodes": 3}, "nodes"),
+        ({"fraction_evaluate": math.nan}, "fraction_evaluate"),
+        ({"fraction_evaluate": 7}, "fraction_evaluate"),
+        ({"min_evaluate_nodes": -1}, "min_evaluate_nodes"),
+        # Nobody waits for more clients than there are.
+        ({"min_available_nodes": 5}, "min_available_nodes"),
+        ({"checkpoint_secs": "often"}, "checkpoint_secs"),
+        ({"weighted_by_key": 3}, "weighted_by_key"),
+        ({"train_metrics_aggr_fn": 3}, "train_metrics_aggr_fn"),
+        ({"metrics": "accuracy"}, "metrics"),
         ({"plan": ff.plan(FLEET, bandwidth_mbps=2, scheme="power-of-choice=2")}, "scheme"),
     ],
 )
@@ -376,85 +384,3 @@ def test_wrong_arrays_name_their_client() -> None:
         with pytest.raises(ff.InputError, match=r"client \d \(") as raised:
             run(app(change))
         assert problem in str(raised.value)
-
-
-class FakeGrid(Grid):
-    """Nodes whose answers a test decides; there is no client behind them."""
-
-    def __init__(self, answers: dict[int, Any]) -> None:
-        self.answers = answers
-
-    def set_run(self, run: Any) -> None: ...
-
-    @property
-    def run(self) -> Any: ...
-
-    def create_message(self, *words: Any) -> Any: ...
-
-    def get_node_ids(self) -> Iterable[int]:
-        return list(self.answers)
-
-    def push_messages(self, messages: Any) -> Any: ...
-
-    def pull_messages(self, message_ids: Any) -> Any: ...
-
-    def send_and_receive(self, messages: Any, *, timeout: float | None = None) -> Any:
-        for message in messages:
-            answer = self.answers[message.metadata.dst_node_id]
-            content = answer if isinstance(answer, Error) else RecordDict({"fedflip": ConfigRecord(answer)})
-            yield Message(content, reply_to=message)
-
-
-def configured(answers: dict[int, Any], **more: Any) -> list[int]:
-    strategy = CoinStrategy(ff.Plan.from_q(FLEET, [1.0] * 4), min_available_nodes=1, **more)
-    with identity(1):
-        messages = strategy.configure_train(1, apps.first_model(), ConfigRecord(), FakeGrid(answers))
-    return [message.metadata.dst_node_id for message in messages]
-
-
-def test_nodes_are_matched_to_devices() -> None:
-    ids = {77: {"partition-id": 2}, 55: {"partition-id": 0}, 66: {"partition-id": 1}}
-    assert configured(ids) == [55, 66, 77]
-    assert configured({77: {}, 55: {}}, nodes={77: 0, 55: 3}) == [77, 55]
-    gone = Error(ErrorCode.NODE_UNAVAILABLE, "the node is gone")
-    assert configured({**ids, 88: gone}) == [55, 66, 77]
-    wrong = {
-        "node 88 has the partition-id 9, which is not in the plan of 4 devices": {"partition-id": 9},
-        "node 88 has no partition-id": {},
-        "nodes 77 and 88 both have the partition-id 2": {"partition-id": 2},
-        "node 88 does not tell its partition-id": Error(
-            ErrorCode.CLIENT_APP_RAISED_EXCEPTION, "no query function"
-        ),
-    }
-    for problem, answer in wrong.items():
-        with pytest.raises(ff.InputError, match=problem):
-            configured({**ids, 88: answer})
-    with pytest.raises(ff.InputError, match="node 66 is not in the plan"):
-        configured({66: {}}, nodes={77: 0})
-
-
-def test_an_error_of_the_superlink_is_a_lost_client() -> None:
-    strategy = CoinStrategy(ff.Plan.from_q(FLEET, [1.0] * 4), nodes={5: 0, 6: 1, 7: 2}, min_available_nodes=3)
-    with identity(1):
-        arrays = apps.first_model()
-        first, *_ = strategy.configure_train(1, arrays, ConfigRecord(), FakeGrid({5: {}, 6: {}, 7: {}}))
-        good = Message(RecordDict({"arrays": arrays}), reply_to=first)
-        bad = Message(Error(ErrorCode.MESSAGE_UNAVAILABLE, "gone"), reply_to=first)
-        bad.metadata.__dict__["_src_node_id"] = 1
-        strategy.aggregate_train(1, [bad, good])
-        assert strategy.lost == {1: "unavailable", 2: "unavailable", 3: "offline"}
-        strategy.configure_train(2, arrays, ConfigRecord(), FakeGrid({5: {}, 6: {}, 7: {}}))
-        strategy.aggregate_train(2, [good])
-        assert strategy.lost == {1: "timeout", 2: "timeout", 3: "offline"}
-        stranger = Message(RecordDict({"arrays": arrays}), reply_to=first)
-        stranger.metadata.__dict__["_src_node_id"] = 99
-        with pytest.raises(ff.InputError, match="a reply from node 99, which is not in the plan"):
-            strategy.aggregate_train(2, [stranger])
-
-
-def test_a_query_tells_the_partition() -> None:
-    app = partition_query(ClientApp())
-    with identity(1):
-        message = Message(RecordDict(), 5, "query.fedflip_partition")
-        context = Context(1, 5, {"partition-id": 3}, RecordDict(), {})
-        assert app(message, context).content["fedflip"]["partition-id"] == 3
