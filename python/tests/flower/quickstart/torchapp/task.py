@@ -17,13 +17,23 @@ class Net(nn.Module):
         return self.classes(self.features(images).flatten(1))
 
 
+def pictures(number: int, draw: torch.Generator) -> TensorDataset:
+    """Images whose brightness tells their class."""
+    labels = torch.randint(10, (number,), generator=draw)
+    return TensorDataset(
+        torch.randn(number, 3, 32, 32, generator=draw) + labels.reshape(-1, 1, 1, 1) / 2, labels
+    )
+
+
+def load_test_set() -> DataLoader:
+    return DataLoader(pictures(200, torch.Generator().manual_seed(12345)), batch_size=128)
+
+
 def load_data(partition_id: int, num_partitions: int, batch_size: int) -> tuple[DataLoader, DataLoader]:
-    """Images whose brightness tells their class; loaders shuffle by torch's global generator."""
+    """The images of a client; loaders shuffle by torch's global generator."""
     assert 0 <= partition_id < num_partitions
     draw = torch.Generator().manual_seed(partition_id)
-    labels = torch.randint(10, (80,), generator=draw)
-    images = torch.randn(80, 3, 32, 32, generator=draw) + labels.reshape(-1, 1, 1, 1) / 2
-    train, test = random_split(TensorDataset(images, labels), [64, 16], generator=draw)
+    train, test = random_split(pictures(80, draw), [64, 16], generator=draw)
     return DataLoader(train, batch_size=batch_size, shuffle=True), DataLoader(test, batch_size=batch_size)
 
 
