@@ -37,7 +37,7 @@ class Clock:
         return self.virtual.now if self.virtual is not None else self._offset_secs + time.monotonic()
 
     def resume(self, round: int, secs: float) -> None:
-        """Goes on after a round of an earlier process."""
+        """Continues after a round of an earlier process."""
         self._offset_secs += secs
         if self.virtual is not None:
             self.virtual._rounds.resume(round, secs)

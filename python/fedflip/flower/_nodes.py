@@ -114,7 +114,7 @@ class Nodes:
         return node_of
 
     def wait(self, grid: Grid, wanted: int, poll_secs: float = 1.0) -> dict[int, int]:
-        """Waits until so many devices are connected, as Flower's strategies do."""
+        """Waits until the wanted number of devices is connected, as Flower's strategies do."""
         seen = -1
         self._has_begun = False
         while len(node_of := self.connected(grid)) < wanted:

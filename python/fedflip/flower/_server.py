@@ -90,7 +90,7 @@ class ServerModel:
         return {_file(round): content.getvalue()}
 
     def restore(self, folder: Path, round: int, vectors: list[Vector]) -> None:
-        """Goes on from a checkpoint. Before the first round, the model is the one that the strategy started with."""
+        """Continues from a checkpoint. Before the first round, the model is the one that the strategy started with."""
         self._optimiser.restore(vectors[1:])
         if round == 0:
             return

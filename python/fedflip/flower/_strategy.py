@@ -49,14 +49,14 @@ class CoinStrategy(Strategy):
             :func:`partition_query`.
         server_optimiser: What the server does with the sum: ``"momentum"``, ``"adam"``, ``"yogi"``, or a dict such as
             ``{"optimiser": "adam", "step": 0.01, "averaging": 0.9}`` with keys of ``[server]`` of a scenario.
-        on_lost: ``"flag"`` goes on without lost clients; ``"raise"`` ends the run.
+        on_lost: ``"flag"`` continues without lost clients; ``"raise"`` ends the run.
         out: A run folder for records and checkpoints, which ``fedflip report`` and :func:`fedflip.open` read.
         resume: Continue the run in the folder, or begin it if there is none.
         seed: The seed of the coins.
         nodes: The device of each node id, in the place of partition ids.
         fraction_evaluate: The share of the connected clients that evaluate each model, as in ``FedAvg``.
         min_evaluate_nodes: The least number of clients that evaluate.
-        min_available_nodes: The run begins when so many clients are connected; by default all of the plan.
+        min_available_nodes: The number of connected clients with which the run begins; by default all of the plan.
         weighted_by_key: The metric by which means of metrics are weighted.
         arrayrecord_key: The name of the arrays in messages.
         configrecord_key: The name of the configuration in messages.
@@ -211,7 +211,7 @@ class CoinStrategy(Strategy):
         named = ", ".join(f"{device} ({reason})" for device, reason in sorted(self.lost.items()))
         problem = f"round {round}: {len(self.lost)} of {len(self._cohort)} clients did not report: {named}"
         if self._on_lost == "raise":
-            raise FedflipError(problem, remedy='let rounds go on without lost clients with on_lost="flag"')
+            raise FedflipError(problem, remedy='let rounds continue without lost clients with on_lost="flag"')
         flower_log(WARNING, "%s. The step of this round is biased.", problem)
 
     # ---- evaluation by clients

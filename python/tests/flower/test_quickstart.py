@@ -81,6 +81,6 @@ def test_coins_train_the_same_clients() -> None:
     VirtualGrid(app, fleet, bandwidth_mbps=10, run_config=APP).run(server)
     state = results[0].arrays.to_torch_state_dict()
     Net().load_state_dict(state)
-    # The counter of batches is an integer that goes on.
+    # The counter of batches is an integer, and has counted.
     assert state["features.1.num_batches_tracked"].dtype == torch.int64
     assert state["features.1.num_batches_tracked"] > 0
