@@ -6,11 +6,12 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tracing_subscriber::filter::LevelFilter;
 
-/// Take part in a run: flip this device's coin, train on its data, send what was learnt.
+/// Take part in a run as a device: flip its coin, train on its data, upload its updates.
 ///
-/// The server says what is learnt. The device trains on its own samples (--data), which it shows to nobody, or on its
-/// share of a public data set, which must be here (`fedflip data get`). The agent stays until the run is over, and comes back by itself whenever the line breaks. If the run ends while it is
-/// away, and the server with it, nobody is left to say so: it tries until --give-up-secs.
+/// The server names the task. The device trains on its own samples (--data), which never leave it, or on its share of a
+/// public data set, which must be on this machine (`fedflip data get`). The agent stays until the run is over, and
+/// connects again after every lost connection. If the run ends while the device is not connected, the agent
+/// tries to connect until --give-up-secs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,36 +26,36 @@ Every option is also a key of the --config file and an environment variable: --d
 in the file and FEDFLIP_JOIN_DATA_DIR in the environment; SERVER is server and FEDFLIP_JOIN_SERVER.
 The command line has precedence over the environment, and the environment over the file.
 
-Exit codes: 0 the run is over, or the agent was told to stop; 1 the system failed it; 2 bad input, or the server
-refuses this device")]
+Exit codes: 0 the run is over, or the agent was told to stop; 1 the system failed; 2 the input is invalid, or the
+server refuses this device")]
 pub struct JoinArgs {
-    /// The server, as HOST:PORT
+    /// Address of the server, as HOST:PORT
     pub server: String,
-    /// Settings of this device (TOML); a relative path in the file is relative to the file's folder
+    /// Read settings of this device from this file (TOML); relative paths in it start from the file's folder
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Folder of this device's identity, as `fedflip certs device` made it
+    /// Folder of this device's identity, made by `fedflip certs device`
     #[arg(long, value_name = "FOLDER", required_unless_present = "insecure")]
     pub identity: Option<PathBuf>,
-    /// No certificates, plain text: for a server on this machine only
+    /// Connect in plain text without certificates, to a server on this machine only
     #[arg(long, conflicts_with = "identity", requires = "name")]
     pub insecure: bool,
-    /// With --insecure: the name of this device
+    /// Name of this device, with --insecure
     #[arg(long, value_name = "NAME", requires = "insecure", conflicts_with = "identity")]
     pub name: Option<String>,
-    /// Folder of data sets (by default $FEDFLIP_DATA, or `fedflip` in the user's cache folder)
+    /// Folder of data sets [default: $FEDFLIP_DATA, or `fedflip` in the user's cache folder]
     #[arg(long, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
-    /// Samples of this device: a file (.npz, .safetensors, .parquet, .csv, .txt) or a folder; may be given more than once
+    /// File (.npz, .safetensors, .parquet, .csv, .txt) or folder with the samples of this device; may be given more than once
     #[arg(long, value_name = "FILE")]
     pub data: Vec<PathBuf>,
     /// Train for at least this many seconds per round, to emulate a slower device
     #[arg(long, value_name = "SECS", default_value_t = 0.0)]
     pub compute_secs: f64,
-    /// Keep the model at the end of the run in this file, as safetensors
+    /// Save the final model in this file, as safetensors
     #[arg(long, value_name = "FILE")]
     pub save_model: Option<PathBuf>,
-    /// Give up after this many seconds without an answer of the server (by default never)
+    /// Give up after this many seconds without an answer from the server [default: never]
     #[arg(long, value_name = "SECS")]
     pub give_up_secs: Option<f64>,
     #[command(flatten)]
@@ -62,7 +63,7 @@ pub struct JoinArgs {
     pub logs: LogArgs,
 }
 
-/// The arguments of a log.
+/// The arguments for the log on standard error.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct LogArgs {
     /// Write the log on standard error as text or as json (one object per line)
@@ -73,12 +74,12 @@ pub struct LogArgs {
     pub log_level: LevelFilter,
 }
 
-/// The format of a log.
+/// The format of the log on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// For people
+    /// Lines for people to read
     Text,
-    /// For programs
+    /// One object per line, for programs
     Json,
 }
 

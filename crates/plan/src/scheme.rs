@@ -104,13 +104,13 @@ macro_rules! schemes {
 
 schemes! {
 by rule {
-    /// The shortest rounds, by Theorem 2's first bound, for a given sampling variance.
+    /// Shortest rounds by Theorem 2's first bound, for a given sampling variance.
     Auto by planned::Auto: Variance, "auto",
-        "Have the shortest rounds for a given sampling variance; needs no pilots.",
+        "Plan the shortest rounds for a given sampling variance; needs no pilots.",
         "q follows auto-linear, but a compute time counts only where it makes the slowest device of the round slower.";
     /// P2's optimum for a given sampling variance.
     AutoLinear by planned::AutoLinear: Variance, "auto-linear",
-        "Spend the fewest device seconds for a given sampling variance; needs no pilots.",
+        "Plan the fewest device seconds for a given sampling variance; needs no pilots.",
         "q follows the same rule as exact, for the given sampling variance instead of half the β of pilots.";
     /// The global optimum of P2.
     Exact by planned::Exact: Constants, "exact",
@@ -120,31 +120,31 @@ by rule {
     Paper by planned::Paper: Constants, "paper",
         "Solve P3, the paper's convex surrogate of P2, in closed form.",
         "q = lo + s·√(lo/c) up to the cap, lo = a²N/β: the paper's surrogate keeps every device above its floor lo.";
-    /// P3 by Algorithm 2 as printed.
+    /// Solves P3 by Algorithm 2 as printed.
     PaperLinesearch by planned::PaperLinesearch: Constants, "paper-linesearch",
         "Solve P3 by Algorithm 2 as printed: a line search over convex programs.",
         "q = lo + s·√(lo/c) up to the cap, lo = a²N/β: the paper's surrogate keeps every device above its floor lo.";
-    /// P2 with Theorem 2's first bound instead of Σ q c.
+    /// Solves P2 with Theorem 2's first bound instead of Σ q c.
     Tight by planned::Tight: Constants, "tight",
         "Solve P2 with Theorem 2's first bound on the round time.",
         "q follows exact, but a compute time counts only where it makes the slowest device of the round slower.";
-    /// P2 with E[T̂] itself, by common random numbers.
+    /// Solves P2 with E[T̂] itself, estimated by common random numbers.
     Sampled by planned::Sampled: Constants, "sampled",
         "Solve P2 with the mean round time itself, estimated by common random numbers.",
         "q follows exact, but a device costs what its presence adds to the mean round time.";
-    /// q = 1.
+    /// Every device has q = 1.
     Full by baseline::Full: Nothing, "full",
         "Baseline: every device takes part in every round.",
-        "Every device takes part whenever it is available: the fewest rounds, the longest ones.";
+        "Every device takes part whenever it is available; rounds are fewest and longest.";
     /// The same q for every device.
     Fixed(q: Probability = Probability::ONE_FIFTH) by baseline::Fixed: Nothing, "fixed",
         "Baseline fixed=Q: every device takes part with probability Q.",
         "Every device has the same q, whatever it costs or holds.";
-    /// q = 1/N.
+    /// Every device has q = 1/N.
     Uniform by baseline::Uniform: Nothing, "uniform",
         "Baseline: every device takes part with probability 1/N.",
         "Every device has the same q, whatever it costs or holds.";
-    /// q_n = a_n.
+    /// Every device has its share of the data as probability: q_n = a_n.
     Weighted by baseline::Weighted: Nothing, "weighted",
         "Baseline: every device takes part with its share of the data as probability.",
         "q is the share of the data, whatever a device costs.";
@@ -152,7 +152,7 @@ by rule {
     BestFixed by best::BestFixed: Goal, "fixed=best",
         "Every device takes part with the same probability, the best one for the goal.",
         "Every device has the same q: the one with the least time to the goal under Theorem 2's first bound.";
-    /// q_n = min(1, M a_n).
+    /// Every device has q_n = min(1, M a_n).
     WeightedBy(factor: Factor = Factor::TWO) by baseline::WeightedBy: Nothing, "weighted=",
         "weighted=M: every device takes part with M times its share of the data as probability.",
         "q is a multiple of the share of the data, up to 1, whatever a device costs.";
@@ -160,51 +160,51 @@ by rule {
     BestWeighted by best::BestWeighted: Goal, "weighted=best",
         "Every device takes part with a multiple of its share of the data, the best one for the goal.",
         "q is a multiple of the share of the data: the one with the least time to the goal under Theorem 2's first bound.";
-    /// K of N without replacement, and the weighted mean of their updates.
+    /// Draws K of N without replacement, and takes the weighted mean of their updates.
     FedAvg(size: CohortSize = CohortSize::TEN) by fedavg::FedAvg: Nothing, "fedavg",
-        "fedavg=K: K devices without replacement, weighted mean of their updates (biased).",
+        "fedavg=K: draw K devices without replacement; take the weighted mean of their updates (biased).",
         "Every cohort of K devices is equally likely; q is K/N, and the weighted mean of a cohort is biased.";
-    /// K of N without replacement, and the unbiased sum of their updates.
+    /// Draws K of N without replacement, and takes the unbiased sum of their updates.
     FedAvgUnbiased(size: CohortSize = CohortSize::TEN) by fedavg::FedAvgUnbiased: Nothing, "fedavg-unbiased",
-        "fedavg-unbiased=K: K devices without replacement, each update with the weight a·N/K.",
+        "fedavg-unbiased=K: draw K devices without replacement; each update has the weight a·N/K.",
         "Every cohort of K devices is equally likely; q is K/N.";
-    /// K draws with replacement by share of the data.
+    /// Draws K times with replacement by share of the data.
     Multinomial(size: CohortSize = CohortSize::TEN) by multinomial::Multinomial: Nothing, "multinomial",
-        "multinomial=K: K draws with replacement by share of the data, mean of the draws.",
-        "q is the chance to be among K draws by share of the data.";
-    /// K draws with replacement by optimised probabilities.
+        "multinomial=K: draw K times with replacement by share of the data; take the mean of the draws.",
+        "q is the probability to be among K draws by share of the data.";
+    /// Draws K times with replacement by optimised probabilities.
     Luo(size: CohortSize = CohortSize::TEN) by luo::LuoDraws: Costs, "luo",
-        "luo=K: K draws with replacement by probabilities that Luo et al. optimise.",
-        "q is the chance to be among K draws, each in proportion to a·G/√(λc − B): more data, larger gradients, lower cost.";
-    /// Coins by the norms of updates.
+        "luo=K: draw K times with replacement, with the probabilities that Luo et al. optimise.",
+        "q is the probability to be among K draws, each in proportion to a·G/√(λc − B): more data, larger gradients, lower cost.";
+    /// Flips coins whose probabilities follow from the norms of updates.
     Ocs(size: CohortSize = CohortSize::TEN) by ocs::Ocs: Nothing, "ocs",
-        "ocs=M: all devices train, and M on average upload, by the norm of their updates.",
+        "ocs=M: all devices train; M on average upload, chosen by the norm of their updates.",
         "q is that of equally long updates: the share of the data, up to 1; the norms of a round decide.";
-    /// Coins by the norms of updates, of which the server learns only sums.
+    /// Flips coins as `Ocs` does, while the server learns only sums of the norms.
     OcsApprox(size: CohortSize = CohortSize::TEN) by ocs::OcsApprox: Nothing, "ocs-approx",
-        "ocs-approx=M: as ocs=M, and the server learns only sums of the norms.",
+        "ocs-approx=M: sample as ocs=M, but the server learns only sums of the norms.",
         "q is that of equally long updates: the share of the data, up to 1; the norms of a round decide.";
-    /// The largest losses among candidates by share of the data.
+    /// Takes the largest losses among candidates that are drawn by share of the data.
     PowerOfChoice(size: CohortSize = CohortSize::TEN) by power_of_choice::PowerOfChoice: Nothing, "power-of-choice",
-        "power-of-choice=K: the K largest losses of 2K candidates, mean of their updates (biased).",
+        "power-of-choice=K: take the K largest losses of 2K candidates and the mean of their updates (biased).",
         "q is that of equal losses, roughly the share of the data, up to 1; the losses of a round decide.";
-    /// Utility and speed, as earlier rounds showed them.
+    /// Chooses devices by utility and speed, as earlier rounds showed them.
     Oort(size: CohortSize = CohortSize::TEN) by oort::Oort: Nothing, "oort",
-        "oort=K: K devices with large losses that are not slow, mean of their updates (biased).",
+        "oort=K: choose K fast devices with large losses; take the mean of their updates (biased).",
         "q is that of equally useful devices, K/N; losses and times of earlier rounds decide.";
-    /// No rounds: the server steps after every K updates.
+    /// Trains without rounds: the server steps after every K updates.
     FedBuff(updates: CohortSize = CohortSize::TEN) by fedbuff::FedBuff: Nothing, "fedbuff",
-        "fedbuff=K: no rounds; the server steps after every K updates, stale ones count less (biased).",
+        "fedbuff=K: train without rounds; the server steps after every K updates, stale ones count less (biased).",
         "Devices are drawn uniformly and fast ones deliver more often; K/N is the mean over all devices.";
 }
 by file {
-    /// q of a file, by the names of the devices.
+    /// Reads q from a file, by the names of the devices.
     File(rows: GivenQ = "file=q.csv") by baseline::File: Nothing, "file=",
-        "Your own plan: read q from a CSV file with the columns device,q.",
+        "Read your own plan from a CSV file with the columns device,q.",
         "q is that of the file, up to the cap.";
-    /// A scheme that a program has.
+    /// A sampling scheme of the calling program.
     Custom(own: CustomScheme = "custom=name") by custom::Custom: Nothing, "custom=",
-        "A scheme of your own program: a Python callable, or a Rust type.",
+        "Use a scheme of your own program: a Python callable or a Rust type.",
         "The program draws cohorts and weights; q is what it declares.";
 }
 }

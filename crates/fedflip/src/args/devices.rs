@@ -1,13 +1,13 @@
-//! What may be typed after `devices`.
+//! The arguments of `devices`.
 
 use std::path::PathBuf;
 
 /// List or retire the devices of a deployed run.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum DevicesCommand {
-    /// List the devices of a run: slot, state, data, speed, link and certificate
+    /// List the devices of a run with slot, state, data, speed, link and certificate
     List(DevicesListArgs),
-    /// Retire devices for good: the next plan is for the others
+    /// Retire devices for good; the next plan is for the other devices
     Retire(DevicesRetireArgs),
 }
 
@@ -21,8 +21,8 @@ pub(crate) struct DeployedRunArgs {
 
 /// List the devices of a run.
 ///
-/// Works while the server runs and while it does not. The server writes `devices.json` every few seconds; who is
-/// connected is known only while the server runs.
+/// The command works whether or not the server runs. A running server writes `devices.json` every few seconds. The list
+/// shows which devices are connected only while the server runs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,16 +31,16 @@ Examples:
 pub(crate) struct DevicesListArgs {
     #[command(flatten)]
     pub folder: DeployedRunArgs,
-    /// Print one JSON array instead
+    /// Print one JSON array instead of text
     #[arg(long)]
     pub json: bool,
 }
 
 /// Retire devices for good.
 ///
-/// A server that runs notices it after the round in progress; otherwise it holds from the next start. The next plan is
-/// for the other devices, their aggregation weights are renormalised, and the records name the round. The server
-/// refuses retired devices from then on. `fedflip certs revoke NAME` also retires a device.
+/// A running server applies the change after the round in progress, a stopped one at its next start. The next plan is for
+/// the other devices: their aggregation weights are renormalised, and the records name the round. From then on the server
+/// refuses the retired devices. `fedflip certs revoke NAME` also retires a device.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! What may be typed after `fleet`.
+//! The arguments of `fleet`.
 
 use clap::Subcommand;
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -10,7 +10,7 @@ use super::{count, number};
 pub(crate) enum FleetCommand {
     /// Make a fleet from device types and print it as CSV
     New(FleetNewArgs),
-    /// Summarise a fleet
+    /// Summarise the devices of a fleet file
     Show(FleetShowArgs),
 }
 
@@ -36,23 +36,23 @@ Example: phones on one LTE carrier, planned for the spectrum that they share
   fedflip fleet new --profile 4g > phones.csv
   fedflip plan phones.csv --spectrum-mhz 18")]
 pub(crate) struct FleetNewArgs {
-    /// How many devices, in equal blocks of each type
+    /// Number of devices, in equal blocks of each type
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = count, allow_negative_numbers = true)]
     pub devices: u64,
-    /// Device types, compute times and links (sources: docs/reference/device-types.md)
+    /// Profile of device types, compute times and links
     #[arg(long, value_name = "NAME", default_value = PROFILES[0].name, value_parser = profiles())]
     pub profile: String,
-    /// What a device sends in a round, in Mbit; 21,840 parameters of 32 bit are 0.7
+    /// Size of an upload, in Mbit; 21,840 parameters of 32 bits are 0.7
     #[arg(long, value_name = "MBIT", default_value_t = 0.7, value_parser = number, allow_negative_numbers = true)]
     pub payload_mbit: f64,
-    /// What a device computes in a round, in 10⁹ operations; 10 batches of 32 images are 0.92. The profile
-    /// paper-calibrated refuses it, because its compute times follow from the payload [default: 0.92]
+    /// Work of a local update, in 10⁹ operations; 10 batches of 32 images are 0.92. The profile paper-calibrated refuses
+    /// this option, because its compute times follow from the payload [default: 0.92]
     #[arg(long, value_name = "GFLOP", value_parser = number, allow_negative_numbers = true)]
     pub compute_gflop: Option<f64>,
-    /// Samples of all devices together (by default 600 per device)
+    /// Number of samples of all devices together [default: 600 per device]
     #[arg(long, value_name = "COUNT", value_parser = count, allow_negative_numbers = true)]
     pub samples_total: Option<u64>,
-    /// Concentration of the Dirichlet distribution that splits the samples: small is skewed [default: 0.8, and 8 for
+    /// Concentration of the Dirichlet distribution that divides the samples; small values are skewed [default: 0.8; 8 for
     /// paper-calibrated]
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     pub concentration: Option<f64>,
@@ -62,10 +62,14 @@ pub(crate) struct FleetNewArgs {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fedflip fleet show fleet.csv
+  fedflip fleet new --seed 7 | fedflip fleet show - --json")]
 pub(crate) struct FleetShowArgs {
     /// Fleet file (CSV), or - for standard input
     pub fleet: String,
-    /// Print one JSON object instead
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
 }

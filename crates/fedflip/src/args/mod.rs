@@ -1,4 +1,4 @@
-//! What may be typed.
+//! The arguments of every command.
 
 mod bench;
 mod certs;
@@ -42,8 +42,8 @@ Start here:
   fedflip plan fleet.csv --bandwidth 100 --alpha 28.474 --beta 2.2043
   fedflip compare
 
-Exit codes: 0 done, 1 the output could not be written, 2 the input is not usable (the message says why);
-3 the model diverged, 4 stopped before its end.";
+Exit codes: 0 success; 1 the system failed, for example a disk is full; 2 the input is invalid (the
+message says why); 3 the model diverged; 4 the run was interrupted before its end.";
 
 /// Federated learning in which every device flips its own coin.
 #[derive(Debug, Parser)]
@@ -62,7 +62,7 @@ pub(crate) enum Command {
     Plan(PlanArgs),
     /// Share the bandwidth among the devices of one round
     Allocate(AllocateArgs),
-    /// Evaluate Theorem 1: the convergence bound, its conditions, the rounds to a threshold
+    /// Evaluate the convergence bound of Theorem 1, its conditions and the rounds to a threshold
     Bound(BoundArgs),
     /// Download, list or check data sets
     #[command(subcommand)]
@@ -70,42 +70,42 @@ pub(crate) enum Command {
     /// Print or check a scenario: the settings that decide a run
     #[command(subcommand)]
     Scenario(ScenarioCommand),
-    /// Train in virtual time until the target
+    /// Train in virtual time until the target is reached
     Run(RunArgs),
-    /// Measure α and β by short runs
+    /// Measure the constants α and β by short runs
     Pilot(PilotArgs),
     /// Run every scheme to the target and compare their times
     Compare(CompareArgs),
     /// Compare all schemes at every value of a key
     Sweep(SweepArgs),
-    /// Show runs: one page with tables and figures, or single files for a paper
+    /// Report on runs: one page with tables and figures, or single files for a paper
     Report(ReportArgs),
-    /// Write a run's records as a table, or its curves for TensorBoard
+    /// Export the records of a run as a table, or its curves for TensorBoard
     Export(ExportArgs),
-    /// Give finished runs another clock, without training again
+    /// Recompute the clock of finished runs, without training again
     Retime(RetimeArgs),
-    /// Make a certificate authority, and identities for devices
+    /// Make a certificate authority and identities for devices
     #[command(subcommand)]
     Certs(CertsCommand),
     /// List or retire the devices of a deployed run
     #[command(subcommand)]
     Devices(DevicesCommand),
-    /// Train on real devices: wait for them, plan, and run rounds until the target
+    /// Train on real devices: wait for them, plan, and run rounds until the target is reached
     Serve(ServeArgs),
     /// Take part in a run as a device
     Join(fedflip_agent::JoinArgs),
-    /// See it all on this machine: a server, five devices of different speeds, a dashboard
+    /// Demonstrate a deployment on this machine: a server, five devices of different speeds, a dashboard
     Demo(DemoArgs),
     /// Measure how fast this machine trains
     Bench(BenchArgs),
 }
 
-/// A plain number; what is wrong with it is said here, what is out of range by the command.
+/// Reads a plain number. Each command checks the range itself.
 fn number(text: &str) -> Result<f64, String> {
     text.trim().parse().map_err(|_| "write a plain number without a unit, such as 100 or 0.5".to_owned())
 }
 
-/// A whole number.
+/// Reads a whole number from 0 up.
 fn count(text: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|_| "write a whole number from 0 up, digits only, such as 1000".to_owned())
 }

@@ -1,4 +1,4 @@
-//! What may be typed after `plan`, `allocate` and `bound`.
+//! The arguments of `plan`, `allocate` and `bound`.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use fedflip_plan::Scheme;
 use super::costs::{BandArgs, CostArgs};
 use super::{count, number};
 
-/// Choose how often each device takes part, to reach the target in the least time.
+/// Choose the participation probability of each device, to reach the target in the least time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = plan_help())]
 pub(crate) struct PlanArgs {
@@ -17,31 +17,31 @@ pub(crate) struct PlanArgs {
     pub costs: CostArgs,
     #[command(flatten)]
     pub constants: ConstantsArgs,
-    /// How to choose q [default: exact where α and β or pilots are given without --variance, otherwise auto]
+    /// Scheme that chooses q [default: exact if α and β or pilots are given without --variance, otherwise auto]
     #[arg(long, conflicts_with = "compare")]
     pub scheme: Option<String>,
-    /// Plan by every scheme and put them side by side
+    /// Plan by every scheme and print a table of all plans
     #[arg(long)]
     pub compare: bool,
-    /// Write the plan as CSV (device,q,weight), which --scheme file=FILE reads back
+    /// Write the plan as CSV (device,q,weight); --scheme file=FILE reads it back
     #[arg(long, value_name = "FILE", conflicts_with = "compare")]
     pub out: Option<PathBuf>,
-    /// List every device
+    /// Print one line for each device
     #[arg(long, conflicts_with_all = ["compare", "json"])]
     pub devices: bool,
-    /// Print one JSON object instead
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
     /// Seed of the Monte Carlo estimates
     #[arg(long, default_value_t = 0, value_parser = count, allow_negative_numbers = true)]
     pub seed: u64,
-    /// Cohorts drawn for the mean round time (by default as many as half a second allows, up to 10000)
+    /// Number of cohorts drawn to estimate the mean round time [default: as many as half a second allows, at most 10000]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(2..=100_000_000))]
     pub draws: Option<u64>,
-    /// Sampling variance Σ a²/q of a round that auto plans for: lower values sample more devices per round (1.4 by default; scenarios of tasks with many rounds have 0.175)
+    /// Sampling variance Σ a²/q of a round that auto plans for; lower values sample more devices per round. Scenarios of tasks with many rounds have 0.175 [default: 1.4]
     #[arg(long, value_name = "VARIANCE", value_parser = number, allow_negative_numbers = true)]
     pub variance: Option<f64>,
-    /// Step ε of the line search over M in seconds: Algorithm 2 exactly as printed (by default a 200th of the range of M, then refined)
+    /// Step ε of paper-linesearch over M, in seconds; a given step runs Algorithm 2 exactly as printed [default: a 200th of the range of M, then refined]
     #[arg(long, value_name = "SECS", value_parser = number, allow_negative_numbers = true)]
     pub step: Option<f64>,
 }
@@ -54,7 +54,7 @@ pub(crate) struct ConstantsArgs {
     /// β of the round model
     #[arg(long, value_parser = number, allow_negative_numbers = true, requires = "alpha")]
     pub beta: Option<f64>,
-    /// A pilot, in place of α and β: rounds to the same loss under a baseline scheme; give two or more. 155:uniform took 155 rounds, 500+:uniform gave up after 500
+    /// A pilot, instead of α and β: the number of rounds that a baseline scheme took to a loss, the same for all pilots. Give two or more. 155:uniform took 155 rounds; 500+:uniform gave up after 500
     #[arg(long, value_name = "ROUNDS:SCHEME", conflicts_with_all = ["alpha", "beta"], allow_hyphen_values = true)]
     pub pilot: Vec<String>,
 }
@@ -65,7 +65,7 @@ impl ConstantsArgs {
     }
 }
 
-/// The schemes, as their table describes them, and examples.
+/// The help text below the options: all schemes, as their table describes them, and examples.
 fn plan_help() -> String {
     let schemes: String =
         Scheme::table().map(|(example, row)| format!("  {example:<20}{}\n", row.summary)).collect();
@@ -96,19 +96,21 @@ pub(crate) struct AllocateArgs {
     pub fleet: String,
     #[command(flatten)]
     pub band: BandArgs,
-    /// The devices of the round: names, or positions in the fleet from 0, separated by commas
+    /// Devices of the round, separated by commas: names, or positions in the fleet counted from 0
     #[arg(long, value_name = "DEVICES", allow_hyphen_values = true)]
     pub cohort: String,
-    /// Give every device the same share instead
+    /// Give every device the same share instead, so that devices finish at different times
     #[arg(long)]
     pub equal: bool,
-    /// Print one JSON object instead
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
 }
 
-/// Theorem 1: what is left of the gradient after R rounds is at most
-/// 4(F(x₀) − F*)/(ηR) + 4ηLN(ε² + σ²) Σ a²/q, if N Σ a²/q ≤ p and η ≤ 1/(4Lp).
+/// Evaluate the convergence bound of Theorem 1.
+///
+/// The mean squared gradient norm over R rounds is at most 4(F(x₀) − F*)/(ηR) + 4ηLN(ε² + σ²) Σ a²/q, if
+/// N Σ a²/q ≤ p and η ≤ 1/(4Lp).
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("question").required(true).multiple(true).args(["rounds", "threshold"]))]
 #[command(after_help = "\
@@ -118,40 +120,40 @@ Example:
 pub(crate) struct BoundArgs {
     /// Fleet file (CSV), or - for standard input
     pub fleet: String,
-    /// How q is chosen; a planned scheme needs --bandwidth and, but for auto, --threshold
+    /// Scheme that chooses q; a planned scheme needs --bandwidth and, except for auto, --threshold
     #[arg(long, default_value = "full")]
     pub scheme: String,
-    /// η: learning rate
+    /// Learning rate η
     #[arg(long, value_name = "ETA", value_parser = number, allow_negative_numbers = true)]
     pub learning_rate: f64,
-    /// L: Lipschitz constant of the gradients
+    /// Lipschitz constant L of the gradients
     #[arg(long, value_name = "L", value_parser = number, allow_negative_numbers = true)]
     pub smoothness: f64,
-    /// ε²: squared distance of local gradients from the global one
+    /// Squared distance ε² of local gradients from the global one
     #[arg(long, value_name = "EPS2", value_parser = number, allow_negative_numbers = true)]
     pub divergence: f64,
-    /// σ²: variance of the stochastic gradients
+    /// Variance σ² of the stochastic gradients
     #[arg(long, value_name = "SIGMA2", value_parser = number, allow_negative_numbers = true)]
     pub gradient_variance: f64,
-    /// F(x₀) − F*: how far the loss starts above its minimum
+    /// Distance F(x₀) − F* of the initial loss from its minimum
     #[arg(long, value_name = "GAP", value_parser = number, allow_negative_numbers = true)]
     pub initial_gap: f64,
-    /// R: rounds to evaluate the bound at
+    /// Evaluate the bound after this number of rounds R
     #[arg(long, value_name = "R", value_parser = number, allow_negative_numbers = true)]
     pub rounds: Option<f64>,
-    /// ξ: how many rounds until the bound is at most this
+    /// Compute the number of rounds until the bound is at most this threshold ξ
     #[arg(long, value_name = "XI", value_parser = number, allow_negative_numbers = true)]
     pub threshold: Option<f64>,
-    /// p of the two conditions (by default N Σ a²/q, the smallest allowed)
+    /// Constant p of the two conditions [default: N Σ a²/q, the smallest allowed]
     #[arg(long, value_name = "P", value_parser = number, allow_negative_numbers = true)]
     pub p: Option<f64>,
-    /// The shared bandwidth in Mbit/s, for a planned scheme
+    /// Shared bandwidth in Mbit/s, for a planned scheme
     #[arg(long, value_name = "MBPS", value_parser = number, allow_negative_numbers = true)]
     pub bandwidth: Option<f64>,
-    /// Sampling variance Σ a²/q of a round that auto plans for (1.4 by default)
+    /// Sampling variance Σ a²/q of a round that auto plans for [default: 1.4]
     #[arg(long, value_name = "VARIANCE", value_parser = number, allow_negative_numbers = true)]
     pub variance: Option<f64>,
-    /// Print one JSON object instead
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
 }

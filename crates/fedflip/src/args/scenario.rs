@@ -1,4 +1,4 @@
-//! What may be typed after `scenario`.
+//! The arguments of `scenario`.
 
 use std::path::PathBuf;
 
@@ -10,37 +10,37 @@ use super::training::preset_parser;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ScenarioCommand {
-    /// Print the paper's scenario of a task as TOML, every default visible and commented
+    /// Print the paper's scenario of a task as TOML, with a comment for every key
     New(ScenarioNewArgs),
-    /// Check a scenario and print it with every default filled in, and how files of your own are shared
+    /// Check a scenario, print it with every default, and show the shares of files of your own
     Check(ScenarioCheckArgs),
 }
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
+Examples:
   fedflip scenario new mnist-cnn > scenario.toml
   fedflip scenario new mnist-cnn --preset paper > paper.toml
   fedflip scenario new own --train train.npz --test test.npz --model mlp > own.toml")]
 pub(crate) struct ScenarioNewArgs {
-    /// synthetic, mnist-cnn, fashion-cnn, cifar10-mobilenet, shakespeare-lstm, or own for files of your own
+    /// Name of the task: synthetic, mnist-cnn, fashion-cnn, cifar10-mobilenet, shakespeare-lstm, or own for files of your own
     pub task: String,
-    /// A file of training samples for the task own; may be given more than once
+    /// File of training samples, for the task own; may be given more than once
     #[arg(long, value_name = "FILE")]
     pub train: Vec<String>,
-    /// A file of test samples for the task own; may be given more than once
+    /// File of test samples, for the task own; may be given more than once
     #[arg(long, value_name = "FILE", requires = "train")]
     pub test: Vec<String>,
-    /// The model of the task own: softmax, mlp, cnn, mobilenet or lstm; by default one that suits the samples
+    /// Model of the task own: softmax, mlp, cnn, mobilenet or lstm [default: one that suits the samples]
     #[arg(long, requires = "train")]
     pub model: Option<String>,
-    /// What the labels of the task own are: classes (cross-entropy) or numbers (squared-error)
+    /// Loss of the task own: cross-entropy if labels are classes, squared-error if they are numbers
     #[arg(long, requires = "train", value_parser = ["cross-entropy", "squared-error"])]
     pub loss: Option<String>,
-    /// The share of the training samples to evaluate on, with or without --test
+    /// Evaluate on this share of the training samples, with or without --test
     #[arg(long, value_name = "SHARE", requires = "train")]
     pub validation: Option<f64>,
-    /// Settings of the server, the encoding and the plan
+    /// Preset of the settings of the server, the encoding and the plan
     #[arg(long, default_value = Preset::default().name(), value_parser = preset_parser())]
     pub preset: Preset,
 }
@@ -52,10 +52,10 @@ Example:
 pub(crate) struct ScenarioCheckArgs {
     /// Scenario file (TOML), or - for standard input
     pub scenario: PathBuf,
-    /// A value to take instead of the file's; may be given more than once
+    /// Set a key of the scenario to another value; may be given more than once
     #[arg(long, value_name = "SECTION.KEY=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
-    /// Print one JSON object instead
+    /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
 }

@@ -1,4 +1,4 @@
-//! What may be typed after `run`, `pilot`, `compare`, `sweep` and `export`.
+//! The arguments of `run`, `pilot`, `compare`, `sweep` and `export`.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -14,25 +14,25 @@ use super::{CrewArgs, DataDirArgs};
 use crate::error::CliError;
 use crate::settings::scheme;
 
-/// What all commands that train have in common.
+/// The arguments of every command that trains.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TrainingArgs {
-    /// Folder for records, checkpoints and models; without it nothing is kept
+    /// Save records, checkpoints and models in this folder; without it nothing is saved
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
-    /// Resume what is in --out, if there is anything
+    /// Resume the runs in --out, if there are any
     #[arg(long, requires = "out")]
     pub resume: bool,
     /// Write an event file for TensorBoard into the folder of every run
     #[arg(long, requires = "out")]
     pub tensorboard: bool,
-    /// A value to take instead of the scenario's; may be given more than once
+    /// Set a key of the scenario to another value; may be given more than once
     #[arg(long, value_name = "SECTION.KEY=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
-    /// Seed of everything that chance decides but for the data (by default the scenario's)
+    /// Seed of everything random except the data [default: the scenario's]
     #[arg(long, value_name = "SEED", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64), allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// Devices that train at the same time (by default one per processor); does not change any result
+    /// Number of devices that train at the same time; does not change any result [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     #[command(flatten)]
@@ -41,31 +41,32 @@ pub(crate) struct TrainingArgs {
     pub data: DataDirArgs,
     #[command(flatten)]
     pub dashboard: DashboardArgs,
-    /// Print one JSON object with the result instead
+    /// Print the result as one JSON object instead of text
     #[arg(long)]
     pub json: bool,
-    /// Print no progress
+    /// Do not print progress
     #[arg(long, short)]
     pub quiet: bool,
 }
 
-/// A page that shows runs as they go.
+/// The arguments of the dashboard, a page that shows runs in progress.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DashboardArgs {
-    /// Show the runs in a browser as they go, at HOST:PORT or a port of this machine; 0 is any that is free
+    /// Serve a live page of the runs at HOST:PORT or at a port of this machine; port 0 takes any free one
     #[arg(long, value_name = "ADDRESS", allow_hyphen_values = true)]
     pub dashboard: Option<String>,
-    /// Allow a --dashboard address that other machines can reach: whoever can reach it may watch
+    /// Allow a --dashboard address that other machines can reach: everybody who reaches it may watch
     #[arg(long, requires = "dashboard")]
     pub dashboard_public: bool,
-    /// Keep the dashboard when the work is done, until Ctrl-C
+    /// Keep the dashboard open after the last run, until Ctrl-C
     #[arg(long, requires = "dashboard")]
     pub keep_dashboard: bool,
 }
 
 /// Train in virtual time until the target, a cap, or Ctrl-C.
 ///
-/// What was recorded is kept: --resume continues a run that was interrupted or killed, to the same bytes.
+/// With --out, --resume continues a run that was interrupted or killed. The resumed run gives the same bytes as an
+/// undisturbed one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -76,19 +77,19 @@ Examples:
   fedflip run s.toml --scheme full --set train.learning_rate=0.05
   fedflip run s.toml --scheme file=q.csv --out runs/mine
 
-Exit codes: 0 ended, at its target or at a cap; 1 the system failed it; 2 bad input; 3 the model diverged;
-4 stopped before its end; --resume continues")]
+Exit codes: 0 the run ended, at its target or at a cap; 1 the system failed; 2 the input is invalid; 3 the
+model diverged; 4 the run was interrupted (--resume continues it)")]
 pub(crate) struct RunArgs {
     /// Scenario file (TOML), or - for standard input
     pub scenario: PathBuf,
-    /// How q is chosen (by default as the scenario says); `fedflip plan --help` lists the schemes
+    /// Scheme that chooses q; `fedflip plan --help` lists all schemes [default: the scenario's]
     #[arg(long, value_name = "SCHEME")]
     pub scheme: Option<String>,
     #[command(flatten)]
     pub training: TrainingArgs,
 }
 
-/// Measure α and β: short runs under uniform and full sampling, over several seeds.
+/// Measure the constants α and β by short runs under uniform and full sampling, over several seeds.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -101,10 +102,10 @@ pub(crate) struct PilotArgs {
     pub training: TrainingArgs,
 }
 
-/// Run every scheme to the target and say how long each takes: the paper's Table I.
+/// Run every scheme to the target and compare their times: the paper's Table I.
 ///
-/// First the pilots, then every scheme with every seed, all under equal settings. Without a scenario: synthetic data
-/// and the paper's fleet, in less than a minute.
+/// Pilots run first, then every scheme with every seed, all under equal settings. Without a scenario, the command
+/// compares on synthetic data with the paper's fleet, in less than a minute.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -118,19 +119,19 @@ Examples:
   fedflip compare s.toml --schemes exact,paper,fixed=0.1 --give-up none
   fedflip compare s.toml --schemes exact,file=a.csv,file=b.csv")]
 pub(crate) struct CompareArgs {
-    /// Scenario file (TOML), or - for standard input; without it the embedded default
+    /// Scenario file (TOML), or - for standard input [default: an embedded scenario of synthetic data]
     pub scenario: Option<PathBuf>,
-    /// Settings of the server, the encoding and the plan (by default as the scenario says)
+    /// Preset of the settings of the server, the encoding and the plan [default: the scenario's]
     #[arg(long, value_parser = preset_parser())]
     pub preset: Option<Preset>,
-    /// Compare under several presets, and split the gain into what sampling gives and what the rest gives
+    /// Compare under several presets, and split the gain into the part of sampling and the part of other settings
     #[arg(long, value_parser = preset_parser(), value_name = "PRESETS", value_delimiter = ',', num_args = 1.., conflicts_with = "preset")]
     pub presets: Vec<Preset>,
     #[command(flatten)]
     pub comparison: ComparisonArgs,
 }
 
-/// Compare all schemes at every value of a key: speed-up against bandwidth, and the like.
+/// Compare all schemes at every value of a key, such as the speed-up over bandwidth.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -138,41 +139,41 @@ Examples:
   fedflip sweep s.toml --over fleet.bandwidth_mbps=100,200,400 --out sweep --resume
   fedflip sweep --over fleet.devices=50,100 --over world.dropout=0,0.1 --schemes exact,full
 
-Each point is a whole `fedflip compare`, kept in FOLDER/KEY=VALUE; FOLDER/sweep.json has all of them.")]
+Each point is a whole `fedflip compare`, saved in FOLDER/KEY=VALUE. FOLDER/sweep.json summarises all points.")]
 pub(crate) struct SweepArgs {
-    /// Scenario file (TOML), or - for standard input; without it the embedded default
+    /// Scenario file (TOML), or - for standard input [default: an embedded scenario of synthetic data]
     pub scenario: Option<PathBuf>,
-    /// A key of the scenario and the values that it takes; given more than once, in every combination
+    /// A key of the scenario and its values; if given more than once, every combination is compared
     #[arg(long, value_name = "SECTION.KEY=VALUES", required = true, allow_hyphen_values = true)]
     pub over: Vec<String>,
     #[command(flatten)]
     pub comparison: ComparisonArgs,
 }
 
-/// How schemes are compared.
+/// The arguments of every command that compares schemes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ComparisonArgs {
-    /// Which schemes, separated by commas; table1 stands for the paper's five. A name with a comma stands in double
-    /// quotes: exact,"file=a,b.csv"
+    /// Schemes to compare, separated by commas; table1 stands for the paper's five. Put a name that contains a comma in
+    /// double quotes: exact,"file=a,b.csv"
     #[arg(
         long,
         value_name = "SCHEMES",
         default_value = "auto,exact,paper,tight,sampled,weighted,uniform,fixed=0.2,full"
     )]
     pub schemes: Vec<String>,
-    /// Runs of each scheme, with the scenario's seed and those after it
+    /// Number of runs of each scheme; the first has the scenario's seed, the others have the seeds after it
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub seeds: u64,
-    /// The scheme that ratios are to (by default paper, or the first one where paper is not compared)
+    /// Scheme that the others are compared with [default: paper, or the first scheme if paper is not among them]
     #[arg(long, value_name = "SCHEME")]
     pub reference: Option<String>,
-    /// Stop a run that takes more than FACTOR times the hours of the reference; none stops no run
+    /// Stop a run that takes more than FACTOR times the virtual time of the reference; none stops no run
     #[arg(long, value_name = "FACTOR", default_value = "10x", value_parser = give_up, allow_negative_numbers = true)]
     pub give_up: GiveUp,
-    /// Plan with the scenario's α and β, without pilots
+    /// Plan with the scenario's α and β instead of running pilots
     #[arg(long)]
     pub no_pilot: bool,
-    /// Do part I of N of all runs, counted from 0; once all parts are in --out, --resume without --shard compares them
+    /// Do part I of N of all runs, counted from 0. When all parts are in --out, --resume without --shard compares them
     #[arg(long, value_name = "I/N", requires = "out", value_parser = Shard::from_str)]
     pub shard: Option<Shard>,
     #[command(flatten)]
@@ -180,7 +181,7 @@ pub(crate) struct ComparisonArgs {
 }
 
 impl ComparisonArgs {
-    /// How to compare, with each scheme once.
+    /// The study that these arguments describe. Each scheme occurs once.
     pub(crate) fn study(&self) -> Result<Study, CliError> {
         let mut schemes: Vec<Scheme> = Vec::new();
         for name in self.schemes.iter().flat_map(|list| names_of(list)) {
@@ -222,10 +223,10 @@ fn names_of(list: &str) -> Vec<String> {
     names
 }
 
-/// What `--schemes` takes for the schemes of the paper's Table I.
+/// The word that `--schemes` accepts for the schemes of the paper's Table I.
 const TABLE1_NAME: &str = "table1";
 
-/// How many times the reference's hours a run may take; none is without limit.
+/// The time that a run may take, as a multiple of the reference's; `None` is without limit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GiveUp(Option<f64>);
 
@@ -238,10 +239,10 @@ fn give_up(text: &str) -> Result<GiveUp, String> {
         .ok()
         .filter(|factor| (1.0..=1e6).contains(factor))
         .map(|factor| GiveUp(Some(factor)))
-        .ok_or_else(|| "a number from 1 to 1e6, such as 10x, or none".to_owned())
+        .ok_or_else(|| "write a number from 1 to 1e6, such as 10x, or none".to_owned())
 }
 
-/// Write a run's records as a table, or its curves for TensorBoard.
+/// Export the records of a run as a table, or its curves for TensorBoard.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -249,38 +250,38 @@ Examples:
   fedflip export runs/exact --format tensorboard --out events/exact
   fedflip export runs/exact --table participants --format parquet --out participants.parquet")]
 pub(crate) struct ExportArgs {
-    /// Folder of a run
+    /// Folder of the run: the --out of `fedflip run`, or a folder in that of `compare` or `sweep`
     pub run: PathBuf,
-    /// Which table (by default rounds)
+    /// Table to write [default: rounds]
     #[arg(long, value_enum)]
     pub table: Option<ExportTable>,
-    /// As what (by default as --out is named, or CSV)
+    /// Format to write [default: the ending of --out decides, or else csv]
     #[arg(long, value_enum)]
     pub format: Option<ExportFormat>,
-    /// File to write (by default standard output); for tensorboard a folder, which is made
+    /// File to write; for tensorboard a folder, which is created [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportTable {
-    /// A row a round
+    /// One row for each round
     Rounds,
-    /// A row for each device in each round that it took part in
+    /// One row for each device of each round's cohort
     Participants,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// Text, for anything
+    /// Text that any program reads
     Csv,
-    /// For pandas, Polars and DuckDB
+    /// Columns for pandas, Polars and DuckDB
     Parquet,
-    /// The curves of the rounds, as an event file
+    /// An event file with the curves over rounds
     Tensorboard,
 }
 
-/// The names of presets; clap answers others with the nearest one.
+/// A parser for the names of presets; clap answers an unknown name with the nearest one.
 pub(super) fn preset_parser() -> impl TypedValueParser<Value = Preset> {
     let names = Preset::ALL.map(|(name, preset)| PossibleValue::new(name).help(preset.about()));
     PossibleValuesParser::new(names).map(|name| {
