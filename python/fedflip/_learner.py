@@ -327,7 +327,7 @@ class FlatLearner:
             ) from None
         problem, remedy = (
             f"{type(error).__name__}: {error}",
-            "mend the code of the learner, then resume the run",
+            "correct the code of the learner, then resume the run",
         )
         if isinstance(error, FedflipError):
             problem, remedy = error.problem, error.remedy

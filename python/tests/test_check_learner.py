@@ -166,7 +166,7 @@ def test_a_pure_learner_passes() -> None:
         (RandomStart, "initial(1) twice", "`seed` seeds"),
         (RandomTest, "evaluate twice", "random samples in evaluate"),
         (Mutates, "the model after training", "torch.from_numpy(model)"),
-        (Fails, "the learner answers", "mend the code"),
+        (Fails, "the learner answers", "correct the code"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:The given NumPy array is not writable")

@@ -34,7 +34,7 @@ pub fn join_hint(error: &JoinError) -> String {
 pub fn net_hint(error: &NetError) -> String {
     let hint = match error {
         NetError::Unreachable { .. } | NetError::Hung => {
-            "see that `fedflip serve` runs there, and that the port is open"
+            "check that `fedflip serve` runs there, and that the port is open"
         }
         NetError::NotAdmitted { .. } => {
             "ask whoever runs the server for a new identity, which `fedflip certs device NAME` makes"
@@ -62,15 +62,15 @@ pub fn net_hint(error: &NetError) -> String {
             "this server may want certificates: join with --identity instead of --insecure"
         }
         NetError::NoTlsAnswer { .. } => {
-            "see that the port is that of a `fedflip serve` with --certs; a server that was started with \
+            "check that the port is that of a `fedflip serve` with --certs; a server that was started with \
              --insecure is joined with --insecure, on its own machine"
         }
         NetError::Unfit { .. } => {
-            "see that the clock is right and that ca.pem is of the same authority; otherwise issue a new \
+            "check that the clock is right and that ca.pem is of the same authority; otherwise issue a new \
              certificate with `fedflip certs`"
         }
         NetError::ServerNotTrusted { doubt: Doubt::Expired } => {
-            "whoever runs the server renews it with `fedflip certs server`; see also that the clock is right"
+            "whoever runs the server renews it with `fedflip certs server`; check also that the clock is right"
         }
         NetError::ServerNotTrusted { doubt: Doubt::Unfit } => {
             "whoever runs the server makes a new one with `fedflip certs server`"

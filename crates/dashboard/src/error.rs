@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DashboardError {
-    #[error("{text:?} is no address to serve a dashboard at")]
+    #[error("{text:?} is not an address for a dashboard")]
     Address { text: String },
     #[error("{address} can be reached from other machines")]
     Public { address: SocketAddr },

@@ -53,10 +53,10 @@ impl Download<'_> {
             match result {
                 Ok(_) if grown => {}
                 Ok(_) => break,
-                Err(_) if grown => tell(Progress::Step("the connection broke; going on where it stopped")),
-                // Not every server can continue in the middle: then once more from the start.
+                Err(_) if grown => tell(Progress::Step("the connection was lost; resuming where it stopped")),
+                // Not every server can resume in the middle: then the download starts again.
                 Err(error) if before > 0 && !from_start && cannot_resume(&error) => {
-                    tell(Progress::Step("the server cannot go on in the middle; starting again"));
+                    tell(Progress::Step("the server cannot resume in the middle; starting again"));
                     from_start = true;
                     remove(&part)?;
                 }

@@ -18,7 +18,7 @@ pub enum DataError {
         given: String,
     },
     /// The set is not in the data folder.
-    #[error("{folder}: the data set {name} is not there")]
+    #[error("{folder}: the data set {name} is missing")]
     Absent {
         /// The name of the data set.
         name: &'static str,
@@ -102,7 +102,7 @@ pub enum DataError {
         name: &'static str,
     },
     /// None of the sources has the data set.
-    #[error("{name}: no source has it{}", .tried.iter().map(|line| format!("\n  {line}")).collect::<String>())]
+    #[error("{name}: no source has this data set{}", .tried.iter().map(|line| format!("\n  {line}")).collect::<String>())]
     NoSource {
         /// The name of the data set.
         name: &'static str,
@@ -130,20 +130,22 @@ impl DataError {
             }
             Self::Swapped { .. } => "give the files their own names, or get them again".to_owned(),
             Self::Io { .. } => {
-                "look at the rights and the free space there, or choose another folder".to_owned()
+                "check the permissions and the free space of that folder, or choose another folder".to_owned()
             }
             Self::NoProgram { program } => {
                 format!("install {program}, or get the files elsewhere and name their folder")
             }
             Self::Client { .. } => {
-                "look at the network, or get the files elsewhere and name their folder".to_owned()
+                "check the network connection, or get the files elsewhere and name their folder".to_owned()
             }
             Self::NoAddress { name } => {
                 format!("get {name} by package, or name an address or a folder that has its files")
             }
-            Self::NoSource { .. } => "look at the network, install a program that is missing, or get the \
+            Self::NoSource { .. } => {
+                "check the network connection, install a program that is missing, or get the \
                                       files elsewhere and name their folder"
-                .to_owned(),
+                    .to_owned()
+            }
         }
     }
 

@@ -112,7 +112,7 @@ fn is_whole(set: &SetSpec, data_dir: &Path, tell: Listener<'_>) -> bool {
     match load::check(set, data_dir, tell) {
         Ok(()) => true,
         Err(error) => {
-            tell(Progress::Step(&format!("{error}; getting it again")));
+            tell(Progress::Step(&format!("{error}; downloading it again")));
             false
         }
     }

@@ -60,7 +60,7 @@ impl EngineError {
         match self {
             Self::Sink(error) => error
                 .downcast_ref::<fedflip_record::RecordError>()
-                .map_or("see that the run's folder can be written", fedflip_record::RecordError::hint)
+                .map_or("check that the run's folder can be written", fedflip_record::RecordError::hint)
                 .to_owned(),
             Self::Learn(error) => error.hint(),
             Self::OtherFleet { .. } => "plan for the fleet of the run".to_owned(),

@@ -36,7 +36,7 @@ pub struct Engine<'a> {
     pub deadline_margin: f64,
     /// How updates become one step of the model.
     pub aggregation: Aggregation,
-    /// What the server does with the sum of the updates.
+    /// How the server turns the sum of the updates into the next model.
     pub optimiser: Optimiser,
     /// When the run ends.
     pub stop: Stop,

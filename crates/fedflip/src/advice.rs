@@ -137,20 +137,22 @@ pub(crate) fn data_hint(error: &DataError) -> String {
     match error {
         DataError::Absent { name, .. } => format!("get it first: fedflip data get {name}"),
         DataError::Io { .. } => {
-            "look at the rights and the free space there, or choose another --data-dir".to_owned()
+            "check the permissions and the free space of that folder, or choose another --data-dir".to_owned()
         }
         DataError::NoProgram { program } => {
             format!("install {program}, or get the files elsewhere and use --from FOLDER")
         }
         DataError::Client { .. } => {
-            "look at the network, or get the files elsewhere and use --from FOLDER".to_owned()
+            "check the network connection, or get the files elsewhere and use --from FOLDER".to_owned()
         }
         DataError::NoAddress { name } => {
             format!("leave out --url to get it by package, or give --url BASE or --from FOLDER ({name})")
         }
-        DataError::NoSource { .. } => "look at the network, install a program that is missing, or get the \
+        DataError::NoSource { .. } => {
+            "check the network connection, install a program that is missing, or get the \
                                        files elsewhere and use --from FOLDER"
-            .to_owned(),
+                .to_owned()
+        }
         error => error.hint(),
     }
 }

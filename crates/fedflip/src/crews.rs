@@ -41,9 +41,9 @@ pub(crate) fn of(
     let Some(host) = HOST.get() else {
         return Err(CliError::usage(
             format!(
-                "--crew {kind}: crews of workers are part of the Python package, and this program is without it"
+                "--crew {kind}: crews of workers are part of the Python package, which this program does not include"
             ),
-            "pip install fedflip, and begin the same command with `python -m fedflip` in the place of `fedflip`; \
+            "pip install fedflip, and start the command with `python -m fedflip` instead of `fedflip`; \
              --threads trains in threads of this program",
         ));
     };

@@ -27,7 +27,7 @@ pub enum LearnError {
         value: f64,
     },
     /// Parameters of another model.
-    #[error("a model of {have} parameters was given where one of {want} belongs")]
+    #[error("the model has {have} parameters, and the task needs {want}")]
     WrongLength {
         /// The number of parameters that were given.
         have: usize,
@@ -89,7 +89,7 @@ impl LearnError {
             Self::WorkerLost { .. } => {
                 "resume the run; if the worker fails again, its log says why".to_owned()
             }
-            Self::Foreign { .. } => "mend the code that failed, then resume the run".to_owned(),
+            Self::Foreign { .. } => "correct the code that failed, then resume the run".to_owned(),
             Self::NoSamples { .. } => "give every device at least one sample".to_owned(),
             Self::BadSetting { wanted, .. } => format!("it must be {wanted}"),
             Self::NoNetwork => {

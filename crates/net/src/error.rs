@@ -21,16 +21,16 @@ pub enum NetError {
         action: &'static str,
         source: std::io::Error,
     },
-    #[error("{path}: is there already")]
+    #[error("{path}: already exists")]
     Exists { path: String },
     #[error("{folder}: holds no certificate authority")]
     NoAuthority { folder: String },
     /// A file that only fedflip writes was changed.
     #[error("{path}: {problem}")]
     Damaged { path: String, problem: String },
-    #[error("{name:?} is no name for a device")]
+    #[error("{name:?} is not a valid device name")]
     BadName { name: String },
-    #[error("{host:?} is no name or address of a server")]
+    #[error("{host:?} is not a name or address of a server")]
     BadHost { host: String },
     #[error("{name}: no identity of this name was issued here")]
     Unknown { name: String, nearest: Option<String> },
@@ -60,12 +60,12 @@ pub enum NetError {
     Learn(#[from] fedflip_learn::LearnError),
     #[error("{path}: {source}")]
     Database { path: String, source: rusqlite::Error },
-    #[error("{path}: a state of version {found}, where this fedflip has version {known}")]
+    #[error("{path}: the state has version {found}, and this fedflip has version {known}")]
     StateVersion { path: String, found: i64, known: i64 },
     #[error("{folder}: holds a run of another scenario: {difference}")]
     OtherScenario { folder: String, difference: String },
     /// The folder of a simulated run, or of a run that has lost its state.
-    #[error("{folder}: there is a run in it, but no state of a server in its state.sqlite")]
+    #[error("{folder}: holds a run, but its state.sqlite has no state of a server")]
     NoState { folder: String },
     /// The records disagree with the state: one of the two files was changed.
     #[error("{path}: line {line}{} is not what state.sqlite has", round.map(|round| format!(" (round {round})")).unwrap_or_default())]
@@ -82,7 +82,7 @@ pub enum NetError {
     /// An earlier failure may have left the files behind the database.
     #[error("{folder}: an earlier write failed")]
     StateFailed { folder: String },
-    #[error("{server:?} is no address of a server")]
+    #[error("{server:?} is not the address of a server")]
     BadServer { server: String },
     /// No server answers, or not in the protocol.
     #[error("{server} cannot be reached: {problem}")]

@@ -89,7 +89,7 @@ fn over_cap(q: &[f64], fleet: &Fleet) -> Option<String> {
     let mut over: Vec<usize> = (0..q.len()).filter(|slot| excess(slot) > 1.0 + EXCESS_MAX).collect();
     over.sort_by(|a, b| excess(b).total_cmp(&excess(a)));
     let worst = fleet.availability()[*over.first()?];
-    Some(format!("{} was there in {} of its rounds: capped", names(fleet, &over), percent(worst)))
+    Some(format!("{} was connected in {} of its rounds: capped", names(fleet, &over), percent(worst)))
 }
 
 /// Names devices whose coins are made for an availability that has changed.
@@ -100,7 +100,7 @@ fn drifted(in_force: PlanInForce<'_>, fleet: &Fleet) -> Option<String> {
     let first = *off.first()?;
     let [found, planned] = [fleet.availability(), in_force.availability].map(|shares| percent(shares[first]));
     Some(format!(
-        "{} was there in {found} of its rounds, where {planned} was planned for",
+        "{} was connected in {found} of its rounds, and the plan assumed {planned}",
         names(fleet, &off)
     ))
 }

@@ -124,7 +124,7 @@ fn who_is_away_is_capped_and_named() {
         let q = [1.0; 4];
         let away = with(3, 3, 0.61);
         let (plan, reason) = taken(desk.decide(&q, &before, &away));
-        assert_eq!(reason, "phone-3 was there in 61 % of its rounds: capped", "{scheme}");
+        assert_eq!(reason, "phone-3 was connected in 61 % of its rounds: capped", "{scheme}");
         assert!(plan.q()[3] <= 0.61);
         // One round missed is no reason.
         let (plan, nearly) = (desk.first(&before), with(3, 3, 0.97));
@@ -134,7 +134,7 @@ fn who_is_away_is_capped_and_named() {
     let mut rows = ROWS;
     (rows[0][3], rows[2][3]) = (0.8, 0.5);
     let (_, reason) = taken(desk.decide(&[1.0; 4], &before, &fleet(&rows)));
-    assert_eq!(reason, "phone-2 (and 1 more) was there in 50 % of its rounds: capped");
+    assert_eq!(reason, "phone-2 (and 1 more) was connected in 50 % of its rounds: capped");
 }
 
 /// A device that is there often enough for usual rounds and not for quiet ones is capped too.
@@ -148,7 +148,7 @@ fn who_is_away_too_often_for_quiet_rounds_is_capped() {
     kept(desk.decide_with(&q, None, &before, &away));
     kept(desk.decide_with(&q, Some(&within), &before, &away));
     let (plan, reason) = taken(desk.decide_with(&q, Some(&beyond), &before, &away));
-    assert_eq!(reason, "phone-2 was there in 90 % of its rounds: capped");
+    assert_eq!(reason, "phone-2 was connected in 90 % of its rounds: capped");
     assert_eq!(plan.q(), q, "the usual rounds are as they should be");
 }
 
@@ -160,7 +160,7 @@ fn coins_follow_an_availability_that_drifts() {
     let now = with(2, 3, 0.6);
     assert!(plan.q()[2] < 0.6, "{:?}", plan.q());
     let (again, reason) = taken(desk.decide(plan.q(), &before, &now));
-    assert_eq!(reason, "phone-2 was there in 60 % of its rounds, where 100 % was planned for");
+    assert_eq!(reason, "phone-2 was connected in 60 % of its rounds, and the plan assumed 100 %");
     assert_eq!(again.q(), plan.q());
     kept(desk.decide(again.q(), &now, &now));
     // A baseline goes back to its rule when a device does.
@@ -192,7 +192,7 @@ fn where_the_planner_refuses_the_run_goes_on() {
     let plan = desk.first(&before);
     let (clipped, reason) = taken(desk.decide(plan.q(), &before, &away));
     assert!(
-        reason.starts_with("phone-3 was there in 20 %") && reason.contains("cannot be reached"),
+        reason.starts_with("phone-3 was connected in 20 %") && reason.contains("cannot be reached"),
         "{reason}"
     );
     assert_eq!((&clipped.q()[..3], clipped.q()[3]), (&plan.q()[..3], 0.2));

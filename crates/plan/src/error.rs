@@ -83,7 +83,7 @@ pub enum PlanError {
         text: String,
     },
     /// A scheme of a program, without the program.
-    #[error("the scheme custom={name} is one of the program that ran it, and this program does not have it")]
+    #[error("the scheme custom={name} belongs to the program that ran it, and this program does not have it")]
     NoCustomScheme {
         /// The name of the scheme.
         name: String,
@@ -245,7 +245,7 @@ impl PlanError {
             Self::UnknownScheme { hint, .. } => hint,
             Self::FileNotRead { .. } => "read the file into GivenQ first",
             Self::NoCustomScheme { .. } => "run it in the program that has the scheme",
-            Self::Custom(_) => "mend the code of the scheme, then run again",
+            Self::Custom(_) => "correct the code of the scheme, then run again",
             Self::File(error) => return error.hint(),
             Self::NoQ { nearest: Some((name, line)), .. } => {
                 return format!("add a line for each device; line {line} has {name:?}");

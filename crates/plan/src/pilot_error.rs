@@ -72,7 +72,7 @@ impl PilotError {
                 "the pilots were too short or too noisy: choose a lower loss F_s, or average over more seeds"
             }
             Self::Contradiction { .. } => {
-                "the pilots contradict each other: average each over more seeds, or leave out the odd one"
+                "the pilots contradict each other: average each over more seeds, or leave out the one that differs"
             }
         }
     }

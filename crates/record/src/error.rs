@@ -14,7 +14,7 @@ pub enum RecordError {
     #[error("{path}, line {line}: {problem}")]
     BadLine { path: String, line: u64, problem: String },
     /// Records of a version that this program does not read.
-    #[error("{path}: records of version {found}, where this fedflip reads version {known}")]
+    #[error("{path}: the records have version {found}, and this fedflip reads version {known}")]
     Version { path: String, found: u32, known: u32 },
     /// A folder that cannot be used as asked.
     #[error("{folder}: {problem}")]
@@ -25,15 +25,15 @@ pub enum RecordError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FolderProblem {
-    #[error("there is a run in it already")]
+    #[error("already holds a run")]
     Occupied,
     /// Something else than an interruption has happened to the folder.
-    #[error("neither of its checkpoints fits its records: something has damaged it")]
+    #[error("neither of its checkpoints matches its records: the folder is damaged")]
     Damaged,
     /// The folder holds records alone, as an archive does.
-    #[error("there are rounds in its records, and no checkpoint to resume from")]
+    #[error("its records have rounds, but it has no checkpoint to resume from")]
     NoCheckpoint,
-    #[error("there are records in it, but no run.toml")]
+    #[error("holds records, but no run.toml")]
     NotOurs,
     /// The first difference, in words.
     #[error("holds a run of another scenario: {0}")]
@@ -87,7 +87,7 @@ impl RecordError {
             Self::Io { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
                 "name a folder that you may write to"
             }
-            Self::Io { .. } => "see that the folder is there and can be read and written",
+            Self::Io { .. } => "check that the folder exists and can be read and written",
             Self::BadLine { .. } => "restore the file from a copy, or run again in another folder",
             Self::Version { .. } => "read it with the fedflip that wrote it",
             Self::Folder { problem, .. } => problem.hint(),

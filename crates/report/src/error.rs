@@ -5,7 +5,7 @@
 #[non_exhaustive]
 pub enum ReportError {
     /// None of the folders has a run to show.
-    #[error("{folders}: no run that can be read, there or below")]
+    #[error("{folders}: no readable run in the folder or below")]
     NoRuns {
         /// Those that were named.
         folders: String,
@@ -13,7 +13,7 @@ pub enum ReportError {
         problems: Vec<String>,
     },
     /// Ratios to a scheme that no run has.
-    #[error("no run here is of the scheme {scheme}")]
+    #[error("none of these runs has the scheme {scheme}")]
     NoSuchScheme {
         /// As it was asked for.
         scheme: String,

@@ -21,7 +21,7 @@ pub(crate) fn run_folders(named: &[PathBuf], problems: &mut Vec<String>) -> Vec<
     for folder in named {
         let before = found.len();
         if !folder.is_dir() {
-            let what = if folder.exists() { "is not a folder" } else { "is not there" };
+            let what = if folder.exists() { "is not a folder" } else { "does not exist" };
             problems.push(problem::about(folder, what));
             continue;
         }
@@ -93,6 +93,6 @@ mod tests {
         assert_eq!(found, expected);
         let sentences: Vec<String> = problems.iter().map(ToString::to_string).collect();
         assert!(sentences[0].ends_with("nothing: holds no run, there or below"), "{sentences:?}");
-        assert!(sentences[1].ends_with("gone: is not there"), "{sentences:?}");
+        assert!(sentences[1].ends_with("gone: does not exist"), "{sentences:?}");
     }
 }

@@ -212,7 +212,7 @@ fn nothing_to_show_is_an_error_with_a_reason() {
         let ReportError::NoRuns { problems, .. } = error else { panic!("{error}") };
         assert!(problems[0].contains(what), "{problems:?}");
     };
-    said(&error, "gone: is not there");
+    said(&error, "gone: does not exist");
     said(&Collection::read(&[runs.path().to_owned()], None).unwrap_err(), "holds no run");
 }
 
@@ -345,7 +345,7 @@ fn a_figure_ends_where_the_last_curve_arrives_unless_that_squeezes_the_others() 
         let collection = runs.read();
         let group = &collection.groups[0];
         let caption = curves::figure(group, &group.metrics()[0]).caption;
-        ["paper", "full"].map(|scheme| caption.contains(&format!("{scheme} goes on to")))
+        ["paper", "full"].map(|scheme| caption.contains(&format!("{scheme} continues to")))
     };
     let reached = EndReason::Target;
     assert_eq!(beyond(5.0, reached, None), [false, false], "it arrives, and the figure shows where");

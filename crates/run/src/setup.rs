@@ -83,7 +83,7 @@ impl Setup {
     ) -> Result<R, RunError> {
         let (mut body, mut result) = (Some(body), None);
         self.trainer.with_crew(threads, &mut |crew| result = body.take().map(|body| body(crew)))?;
-        let lost = || LearnError::WorkerLost { problem: "there was no crew".to_owned() };
+        let lost = || LearnError::WorkerLost { problem: "there is no crew".to_owned() };
         result.ok_or_else(lost)?
     }
 

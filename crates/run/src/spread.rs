@@ -37,7 +37,7 @@ impl Comparison<'_> {
         }
         runs.truncate(runs.len() / at_once * at_once);
         if !runs.is_empty() {
-            let what = format!("training {} whole runs on {at_once} workers", runs.len());
+            let what = format!("training {} complete runs on {at_once} workers", runs.len());
             session.observers.while_working(&what, || crews.whole_runs(&runs))?;
         }
         Ok(runs.into_iter().map(|run| run.folder).collect())

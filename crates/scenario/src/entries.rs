@@ -111,7 +111,7 @@ pub(super) fn from_toml(text: &str, file: &str) -> Result<Vec<Entry>, KeyError> 
 fn not_toml(text: &str, span: Range<usize>, message: &str) -> (String, String) {
     if message == "duplicate key" {
         let key = text.get(span).unwrap_or_default();
-        return (format!("{} stands there twice", short(key)), "keep one of the two".to_owned());
+        return (format!("{} is given twice", short(key)), "keep one of the two".to_owned());
     }
     let before = text.get(..span.start).unwrap_or_default();
     let start = before.rfind('\n').map_or(0, |end| end + 1);

@@ -57,7 +57,7 @@ impl Axis {
             let value = of_text(toml);
             if let Some((twin, _)) = given.iter().find(|(_, known)| same(known, &value)) {
                 let problem = match twin == text {
-                    true => format!("{path}: {text} stands there twice"),
+                    true => format!("{path}: {text} is listed twice"),
                     false => format!("{path}: {twin} and {text} are the same"),
                 };
                 return Err(refuse(problem, "leave one of them out: every point is run once"));

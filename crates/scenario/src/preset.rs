@@ -13,7 +13,7 @@ use crate::value::{Given, Value};
 pub enum Preset {
     /// The paper's: the plain unbiased sum, numbers as they are.
     Paper,
-    /// The server optimiser, averaging, encoding and variance that were best for the task (docs/results.md).
+    /// The server optimiser, averaging, encoding and sampling variance that were best for the task (docs/results.md).
     #[default]
     Tuned,
 }
@@ -41,9 +41,9 @@ impl Preset {
     /// One line for help texts.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Paper => "The plain unbiased sum, numbers as they are",
+            Self::Paper => "The plain unbiased sum, with updates in f32",
             Self::Tuned => {
-                "The server optimiser, averaging, encoding and variance that were best for the task"
+                "The server optimiser, averaging, encoding and sampling variance that were best for the task"
             }
         }
     }

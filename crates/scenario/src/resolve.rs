@@ -184,7 +184,7 @@ fn one_length(mut given: Vec<Entry>) -> Result<Vec<Entry>, KeyError> {
     match given.iter().rfind(|entry| is(entry, "epochs")) {
         Some(epochs) if given.iter().any(|entry| is(entry, "iterations")) => Err(refuse(
             epochs,
-            "train.epochs stands beside train.iterations".to_owned(),
+            "train.epochs is given together with train.iterations".to_owned(),
             "leave out one of the two: epochs are passes through a device's own samples, iterations are the same \
              number of steps on every device"
                 .to_owned(),
@@ -219,7 +219,7 @@ fn one_fleet(mut given: Vec<Entry>, defaults: &Scenario) -> Result<Vec<Entry>, K
     match given.iter().find(|entry| is_generated(entry)) {
         Some(entry) => Err(refuse(
             entry,
-            format!("fleet.{} stands beside fleet.file", entry.key),
+            format!("fleet.{} is given together with fleet.file", entry.key),
             "leave out one of the two: a fleet file has its own devices and their times".to_owned(),
         )),
         None => Ok(given),

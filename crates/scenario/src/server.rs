@@ -1,4 +1,4 @@
-//! What the server does with the sum of the updates.
+//! How the server turns the sum of the updates into the next model.
 
 use fedflip_engine::Optimiser;
 use fedflip_engine::optimiser::{Adaptive, Rule};

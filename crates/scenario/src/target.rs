@@ -62,7 +62,7 @@ pub(super) fn check(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -
         return match given.entry("stop", "at").or_else(|| given.entry("stop", "mode")) {
             Some(entry) => {
                 let hint = "write metric = NAME below [stop]: a metric that the program evaluates".to_owned();
-                Err(refuse(entry, format!("stop.{} stands there without stop.metric", entry.key), hint))
+                Err(refuse(entry, format!("stop.{} is given without stop.metric", entry.key), hint))
             }
             None => Ok(()),
         };

@@ -227,7 +227,7 @@ impl<'a> Given<'a> {
             let given = Given { value, ..*self };
             let text = given.text(&wanted)?;
             if values[..position].contains(value) {
-                return Err(given.refuse("stands there twice", &wanted));
+                return Err(given.refuse("is given twice", &wanted));
             }
             match choices.iter().find(|(name, _)| *name == text) {
                 Some(&(_, choice)) => chosen.push(choice),
@@ -261,7 +261,7 @@ impl<'a> Given<'a> {
 
     pub(super) fn wrong_type(&self, wanted: &str) -> Refusal {
         let kind = match self.value {
-            Value::Flag(_) => "is a truth value",
+            Value::Flag(_) => "is a boolean",
             Value::Whole(_) | Value::Number(_) => "is a number",
             Value::Text(_) => "is text",
             Value::List(_) => "is a list",

@@ -47,7 +47,7 @@ pub(super) fn router(context: Arc<Context>) -> Router {
         router = router.route(asset.path, get(async || ([(CONTENT_TYPE, asset.content_type)], asset.text)));
     }
     router
-        .fallback(async || (StatusCode::NOT_FOUND, "there is nothing here; the dashboard is at /\n"))
+        .fallback(async || (StatusCode::NOT_FOUND, "no such page; the dashboard is at /\n"))
         .layer(from_fn_with_state(Arc::clone(&context), guarded))
         .with_state(context)
 }
@@ -59,7 +59,7 @@ async fn guarded(State(context): State<Arc<Context>>, request: Request, next: Ne
                    because a page elsewhere could use one to read along\n";
         (StatusCode::FORBIDDEN, why).into_response()
     } else if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "GET, HEAD")], "there is only something to read here\n")
+        (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "GET, HEAD")], "this address only answers GET and HEAD\n")
             .into_response()
     } else {
         next.run(request).await
@@ -72,7 +72,7 @@ async fn stream(State(context): State<Arc<Context>>) -> Response {
     match Arc::clone(&context.readers).try_acquire_owned() {
         Ok(place) => Sse::new(events::stream(context, place)).into_response(),
         Err(_) => {
-            let why = "as many are watching as can be served: close a page, or try again\n";
+            let why = "too many pages are open: close one, or try again\n";
             (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "5")], why).into_response()
         }
     }

@@ -99,7 +99,7 @@ fn when_nothing_works_every_source_is_named_with_its_reason() {
     program(&desk.path("bin"), "pip", "echo no network today >&2; exit 7");
     let error = desk.get(&set, &Source::Any).result.unwrap_err();
     let lines: Vec<&str> = error.lines().map(str::trim).collect();
-    assert_eq!((lines.len(), lines[0]), (4, "digits: no source has it"), "{error}");
+    assert_eq!((lines.len(), lines[0]), (4, "digits: no source has this data set"), "{error}");
     assert!(
         lines[1].starts_with("npm digits@1.0.0: ") && lines[1].contains("digits-1.0.0.tgz: truncated: "),
         "{error}"

@@ -85,9 +85,9 @@ fn write_text(output: &mut dyn Write, json: &BenchJson) -> Result<(), CliError> 
     ]
     .map(|value| significant(value, 3));
     writeln!(output, "\nwithout training")?;
-    writeln!(output, "  {rounds} rounds a second: ten of a hundred devices, recorded")?;
-    writeln!(output, "  {ms} ms a round: ten of a million devices")?;
-    writeln!(output, "  {events} events a second without rounds: a hundred of a thousand devices at work")?;
+    writeln!(output, "  {rounds} rounds per second: ten of a hundred devices, recorded")?;
+    writeln!(output, "  {ms} ms per round: ten of a million devices")?;
+    writeln!(output, "  {events} events per second without rounds: a hundred of a thousand devices at work")?;
     writeln!(output, "  {sums} GB/s while updates are added up; memory is copied at {copies} GB/s")?;
     Ok(())
 }

@@ -50,7 +50,7 @@ fn server(args: &CertsServerArgs, output: &mut dyn Write) -> Result<(), CliError
     let validity = Validity { now_unix_secs: now_unix_secs(), days: args.days };
     let hosts = if args.host.is_empty() { store.server_hosts()? } else { args.host.clone() };
     let folder = store.renew_server(&hosts, validity)?;
-    writeln!(output, "{}: good for {} days at {}", folder.display(), args.days, hosts.join(", "))?;
+    writeln!(output, "{}: valid for {} days at {}", folder.display(), args.days, hosts.join(", "))?;
     Ok(())
 }
 
@@ -110,7 +110,7 @@ fn state(issued: &Issued, now_unix_secs: i64) -> String {
     match issued.revoked_unix_secs {
         Some(_) => "revoked".to_owned(),
         None if secs < 0 => "expired".to_owned(),
-        None if secs < EXPIRES_SOON_SECS => format!("good for {days} days, due for renewal"),
-        None => format!("good for {days} days"),
+        None if secs < EXPIRES_SOON_SECS => format!("valid for {days} days, due for renewal"),
+        None => format!("valid for {days} days"),
     }
 }

@@ -41,8 +41,8 @@ pub(super) fn run(args: &ExportArgs, output: &mut dyn Write) -> Result<(), CliEr
         (ExportFormat::Tensorboard, Some(folder)) => return Ok(write_events(folder, &records)?),
         (ExportFormat::Tensorboard, None) => {
             return Err(CliError::usage(
-                "TensorBoard reads folders, and none is named",
-                "name one with --out FOLDER; it is made if it is not there",
+                "TensorBoard reads folders, and --out names none",
+                "name one with --out FOLDER; it is created if it does not exist",
             ));
         }
     }

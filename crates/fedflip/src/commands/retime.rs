@@ -28,7 +28,7 @@ pub(super) fn run(args: &RetimeArgs, output: &mut dyn Write) -> Result<(), CliEr
     for (from, out) in args.runs.iter().zip(folders(args)?) {
         if out.join(RUN).exists() {
             let hint = "name a folder that does not exist yet";
-            return Err(CliError::usage(format!("--out: there is a run in {} already", out.display()), hint));
+            return Err(CliError::usage(format!("--out: {} already holds a run", out.display()), hint));
         }
         let retimed = match retime(from, &overrides, &out) {
             // One of several runs does not cost the others their new clock.
@@ -75,7 +75,7 @@ fn overrides(args: &RetimeArgs) -> Result<Vec<String>, CliError> {
     keys.extend_from_slice(&args.set);
     if keys.is_empty() {
         return Err(CliError::usage(
-            "nothing of the clock is to be changed",
+            "no setting of the clock is changed",
             "add --fleet, --bandwidth, --overhead-secs, --downlink or --set KEY=VALUE",
         ));
     }

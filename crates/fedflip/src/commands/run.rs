@@ -116,7 +116,7 @@ fn write_text(
     line(output, "costs", &costs::note(&scenario.round_costs()))?;
     let SharingReport { samples, fewest, most, minimum } = setup.sharing;
     let [samples, fewest, most] = [samples, fewest, most].map(count);
-    line(output, "data", &format!("{samples} samples, {fewest} to {most} a device"))?;
+    line(output, "data", &format!("{samples} samples, {fewest} to {most} per device"))?;
     if let Some(minimum) = minimum {
         line(output, "", &minimum.to_string())?;
     }

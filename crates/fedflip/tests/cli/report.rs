@@ -108,16 +108,19 @@ fn what_cannot_be_read_is_said_and_nothing_at_all_is_refused() {
     let output = desk.run("report c gone");
     assert!(output.status.success());
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("warning: gone: is not there"), "{said}");
-    assert!(said.contains("full-seed2/records.jsonl: records of version 77"), "{said}");
+    assert!(said.contains("warning: gone: does not exist"), "{said}");
+    assert!(said.contains("full-seed2/records.jsonl: the records have version 77"), "{said}");
     let quiet = desk.run("report c gone --quiet");
     assert!(quiet.status.success() && quiet.stdout.is_empty());
-    assert!(String::from_utf8_lossy(&quiet.stderr).contains("gone: is not there"), "what is missing is said");
+    assert!(
+        String::from_utf8_lossy(&quiet.stderr).contains("gone: does not exist"),
+        "what is missing is said"
+    );
 
     let refused = desk.run("report gone");
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains("no run that can be read") && said.contains("gone: is not there"), "{said}");
+    assert!(said.contains("no readable run") && said.contains("gone: does not exist"), "{said}");
     for (line, expected) in [
         ("report c --out c", "a folder, where one file is written"),
         ("report c --format svg --out s.toml", "a file, where several files are written"),

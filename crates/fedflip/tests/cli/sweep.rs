@@ -49,7 +49,7 @@ fn a_sweep_is_a_comparison_at_each_value_and_goes_on() {
     let before = stored();
     assert_eq!(serde_json::from_slice::<Value>(&before).unwrap(), sweep);
     // Without --resume nothing is overwritten; with it, what is missing is done again.
-    assert_refused(&desk, &line, b"", &["there is a run in it already", "--resume"]);
+    assert_refused(&desk, &line, b"", &["already holds a run", "--resume"]);
     fs::remove_file(desk.folder.path().join("s/sweep.json")).unwrap();
     fs::remove_dir_all(folder.join("runs/full-seed1")).unwrap();
     assert_eq!(desk.json(&format!("{line} --resume")), sweep);

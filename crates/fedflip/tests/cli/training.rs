@@ -203,7 +203,7 @@ fn what_goes_wrong_is_said() {
         assert!(words.iter().all(|word| error.contains(word)), "{line}: {error}");
     };
     desk.stdout(&format!("run s.toml {QUICK} --out run"));
-    refused(&format!("run s.toml {QUICK} --out run"), 2, &["run: there is a run in it already", "--resume"]);
+    refused(&format!("run s.toml {QUICK} --out run"), 2, &["run: already holds a run", "--resume"]);
     refused(&format!("run s.toml {QUICK} --out run --resume --seed 6"), 2, &["seed = 5", "seed = 6"]);
     refused("run s.toml --resume", 2, &["--out"]);
     refused("run s.toml --tensorboard", 2, &["--out"]);

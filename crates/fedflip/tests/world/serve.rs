@@ -323,7 +323,7 @@ fn a_refused_start_leaves_nothing_behind() {
             "can be reached from other machines",
         ),
         (vec!["--certs", &certs, "--listen", ANY_PORT], "holds no certificate authority"),
-        (vec!["--insecure", "--listen", "nowhere"], "is no address"),
+        (vec!["--insecure", "--listen", "nowhere"], "is not an address"),
     ] {
         let output =
             fedflip().arg("serve").arg(&scenario).arg("--out").arg(&run).args(&args).output().unwrap();

@@ -52,7 +52,7 @@ pub enum Undecodable {
         want: usize,
     },
     /// Not a number, infinite, or a code that stands for none.
-    #[error("a code stands for no number")]
+    #[error("a code does not encode a number")]
     NoNumber,
 }
 

@@ -29,7 +29,7 @@ impl fmt::Display for Minimum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { asked, smallest, smallest_drawn, raised, moved, left_out } = self;
         let plural = if *asked == 1 { "" } else { "s" };
-        write!(f, "at least {asked} sample{plural} a device: the smallest has {smallest}")?;
+        write!(f, "at least {asked} sample{plural} per device: the smallest has {smallest}")?;
         if *raised > 0 {
             let moved = counted(*moved);
             write!(f, "; {raised} had fewer (down to {smallest_drawn}), so {moved} moved")?;

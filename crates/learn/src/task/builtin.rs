@@ -190,7 +190,7 @@ pub(crate) const WIDTH: Param = Param {
 /// The normalisation of MobileNet.
 pub(crate) const NORM: Param = Param {
     name: "norm",
-    about: "what follows each convolution of MobileNet: group or batch norm",
+    about: "normalisation after each convolution of MobileNet: group or batch",
     kind: ParamKind::Choice(&[GROUP, BATCH]),
     default: ParamValue::Choice(GROUP),
 };

@@ -68,7 +68,7 @@ impl Attempts {
     ) -> Result<T, NetError> {
         match self.left() {
             Some(left) if !left.is_zero() => tokio::time::timeout(left, attempt).await.unwrap_or_else(|_| {
-                let problem = "it does not answer, and the time to wait for it is over".to_owned();
+                let problem = "it did not answer in time".to_owned();
                 Err(NetError::Unreachable { server: server.to_owned(), problem })
             }),
             _ => attempt.await,

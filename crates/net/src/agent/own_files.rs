@@ -69,7 +69,7 @@ impl OwnFiles {
             }
             Err(error) if !looked.has_warned => {
                 let hint = error.hint();
-                warn!(%error, hint, "the changed data cannot be used: training continues on the data of before");
+                warn!(%error, hint, "the changed data cannot be used: training continues on the previous data");
                 looked.has_warned = true;
             }
             Err(_) => {}

@@ -41,7 +41,7 @@ impl From<Status> for NetError {
             return of_certificates(&problem).unwrap_or_else(|| Self::Call {
                 code,
                 reason: None,
-                problem: format!("the line broke: {}", printable(&problem)),
+                problem: format!("the connection was lost: {}", printable(&problem)),
             });
         }
         let reason = Reason::ALL.iter().copied().find(|reason| reason.name() == status.message());
@@ -63,7 +63,7 @@ fn words(reason: Reason) -> String {
         Reason::NotEnrolled => "this device has not enrolled".to_owned(),
         Reason::Stalled => "what was sent did not come through in time".to_owned(),
         Reason::TooManyCalls => "this device calls too often".to_owned(),
-        Reason::OutOfMemory => "it has no room left for now".to_owned(),
+        Reason::OutOfMemory => "it has no memory left for now".to_owned(),
         Reason::BadMessage => "it cannot make sense of what this device says".to_owned(),
         Reason::OtherData => "this device's data are not those that the scenario shares out".to_owned(),
         Reason::TooManySamples => "this device has more samples than it allows a device to claim".to_owned(),

@@ -56,7 +56,7 @@ impl Talk {
                 let mut addresses = on_this_machine(server).await?.into_iter();
                 loop {
                     let Some(address) = addresses.next() else {
-                        let problem = "its name stands for no address".to_owned();
+                        let problem = "its name has no address".to_owned();
                         return Err(NetError::Unreachable { server: server.to_owned(), problem });
                     };
                     let channel = endpoint(format!("http://{address}")).map_err(bad_address)?.connect().await;

@@ -61,7 +61,7 @@ async fn run(mut watched: Watched, config: watch::Sender<Arc<ServerConfig>>, reg
                     info!(folder = %watched.folder.display(), cut, "certificates were read again");
                 }
                 Err(error) => {
-                    warn!(%error, hint = error.hint(), "the certificates have changed and are no good; the old are kept");
+                    warn!(%error, hint = error.hint(), "the changed certificates cannot be used; the old ones stay in use");
                 }
             }
         }

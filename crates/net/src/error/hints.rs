@@ -29,7 +29,7 @@ impl NetError {
     /// Hints about this machine: its files, its addresses, its run folders.
     fn fixed_hint(&self) -> &'static str {
         match self {
-            Self::Io { .. } => "see that the place is there and can be read and written",
+            Self::Io { .. } => "check that the place is there and can be read and written",
             Self::Exists { .. } => {
                 "name another one; to replace a device's identity, revoke it and issue one under a new name"
             }
@@ -48,10 +48,10 @@ impl NetError {
             }
             Self::Listen { .. } => "choose an address of this machine and a port above 1023",
             Self::Unfit { .. } => {
-                "see that the clock is right and that ca.pem is of the same authority; otherwise issue a new one"
+                "check that the clock is right and that ca.pem is of the same authority; otherwise issue a new one"
             }
             Self::Database { .. } => {
-                "see that there is room on the disk, and that no other program changes the file"
+                "check that there is room on the disk, and that no other program changes the file"
             }
             Self::StateVersion { .. } => {
                 "finish this run with the fedflip that started it, or start a new run in another folder"
@@ -83,7 +83,7 @@ impl NetError {
         match self {
             Self::BadServer { .. } => "name it as HOST:PORT, such as fl.example.org:7700",
             Self::Unreachable { .. } | Self::Hung => {
-                "see that the server runs there, and that the port is open"
+                "check that the server runs there, and that the port is open"
             }
             Self::OtherProtocol { server, agent } if server > agent => {
                 "install the server's version of fedflip on this device"
@@ -129,7 +129,7 @@ impl NetError {
             Self::NoPlainAnswer { .. } => "this server may want certificates: join with an identity",
             Self::Superseded => "stop one of the two, or give each an identity of its own",
             Self::NoTlsAnswer { .. } => {
-                "see that the port is that of a server with certificates; without them a server is joined in \
+                "check that the port is that of a server with certificates; without them a server is joined in \
                  plain text, on its own machine"
             }
             // A certificate that cannot be made, and changes that a state refuses: both are faults of the program.
@@ -141,10 +141,12 @@ impl NetError {
 impl Doubt {
     fn hint(self) -> &'static str {
         match self {
-            Self::Expired => "whoever runs the server renews it; see also that the clock is right",
-            Self::NotYet => "see that the clocks of this device and of the server are right",
+            Self::Expired => "whoever runs the server renews it; check also that the clock is right",
+            Self::NotYet => "check that the clocks of this device and of the server are right",
             Self::OtherName => "call the server by a name that its certificate has, or add this name to it",
-            Self::OtherAuthority => "see that it is the right server, and that this identity was made for it",
+            Self::OtherAuthority => {
+                "check that it is the right server, and that this identity was made for it"
+            }
             Self::Unfit => "whoever runs the server makes a new one",
         }
     }

@@ -45,7 +45,7 @@ impl NetWorld<'_> {
 
     /// Notes that a device that took part will not report.
     fn lost(&mut self, slot: usize, reason: Reason) {
-        warn!(slot, reason = reason.name(), "a device that took part is lost to the round");
+        warn!(slot, reason = reason.name(), "a device of the cohort is lost to the round");
         self.server.hub.metrics.refused.add(reason);
         self.missed(slot);
         self.server.hub.state().note(None, Some(slot), reason);

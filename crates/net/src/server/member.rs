@@ -69,7 +69,7 @@ impl Member {
             self.rival_told = Some(now);
             warn!(
                 device = %self.device.name,
-                "attends over a second line, and the first is cut: if its line did not just break, two agents have its identity"
+                "connected again, and its first connection is closed: unless it just lost that connection, two agents have its identity"
             );
         }
     }

@@ -231,7 +231,7 @@ fn change(
         (left(Standing::Revoked), "was revoked, and the data shares are those of the others"),
         (returned.collect(), "is back from the bench"),
         (came, "came"),
-        (without_q, "came and takes no part, because the file of the plan has no q for it"),
+        (without_q, "enrolled but does not take part, because the file of the plan has no q for it"),
     ];
     let parts: Vec<String> = groups
         .iter()

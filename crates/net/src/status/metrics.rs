@@ -136,16 +136,24 @@ impl Metrics {
             "Devices that were retired or revoked, and are not planned for.",
             self.devices_departed.get(),
         );
-        page.gauge("connections_open", "Connections that were let in.", self.connections_open.get());
+        page.gauge("connections_open", "Connections that were accepted.", self.connections_open.get());
         page.reasons(
             "connections_refused",
-            "Connections that were not let in, or were cut.",
+            "Connections that were refused or cut.",
             &self.connections_refused,
         );
-        page.counter("joins", "Coins that fell on taking part, and were checked.", &self.joins);
+        page.counter(
+            "joins",
+            "Coins that chose their device for the cohort, after a check of the proof.",
+            &self.joins,
+        );
         page.counter("coins_refused", "Coins whose proof does not hold.", &self.coins_refused);
         page.counter("uploads_accepted", "Updates that count in their round.", &self.uploads_accepted);
-        page.reasons("refused", "What devices sent and does not count, and devices given up.", &self.refused);
+        page.reasons(
+            "refused",
+            "Messages of devices that do not count, and devices that were given up.",
+            &self.refused,
+        );
         page.counter("upload_bytes", "Bytes of updates that were received.", &self.upload_bytes);
         page.counter("plan_changes", "Plans that replaced another.", &self.plan_changes);
         if self.overhead_secs.get() > 0.0 {

@@ -126,7 +126,7 @@ async fn converse(stream: Patient, site: Arc<Site>) {
 fn answer(method: &Method, path: &str, metrics: &Metrics, health: &Health) -> Response<String> {
     let (status, content_type, text) = match path {
         "/metrics" | "/healthz" | "/readyz" if !matches!(*method, Method::GET | Method::HEAD) => {
-            (StatusCode::METHOD_NOT_ALLOWED, PLAIN, "there is only something to read here\n".to_owned())
+            (StatusCode::METHOD_NOT_ALLOWED, PLAIN, "this address only answers GET and HEAD\n".to_owned())
         }
         "/metrics" => (StatusCode::OK, PROMETHEUS, metrics.render()),
         "/healthz" => (StatusCode::OK, PLAIN, "ok\n".to_owned()),
@@ -137,7 +137,7 @@ fn answer(method: &Method, path: &str, metrics: &Metrics, health: &Health) -> Re
             (status, PLAIN, format!("{why}\n"))
         }
         _ => {
-            let there = "there is nothing here; there are /metrics, /healthz and /readyz\n";
+            let there = "no such page; the pages are /metrics, /healthz and /readyz\n";
             (StatusCode::NOT_FOUND, PLAIN, there.to_owned())
         }
     };

@@ -47,7 +47,7 @@ use Renders::{EachFigure, EachTable, Whole};
 /// All formats; the first one is the default.
 #[rustfmt::skip]
 pub const FORMATS: &[Format] = &[
-    Format { name: "html",  extension: "html", about: "One page that needs nothing else",                    default_out: Some("report.html"), renders: Whole(html::render) },
+    Format { name: "html",  extension: "html", about: "One page without other files",                    default_out: Some("report.html"), renders: Whole(html::render) },
     Format { name: "svg",   extension: "svg",  about: "One file per figure, for web pages",                  default_out: Some("figures"),     renders: EachFigure(|figure| Ok(figure.standalone().into_bytes())) },
     Format { name: "pdf",   extension: "pdf",  about: "One file per figure, as vectors for papers",          default_out: Some("figures"),     renders: EachFigure(pdf::render) },
     Format { name: "png",   extension: "png",  about: "One file per figure, in pixels",                      default_out: Some("figures"),     renders: EachFigure(png::render) },

@@ -70,7 +70,7 @@ pub fn figure(group: &Group, metric: &MetricInfo) -> Figure {
     let chart = Chart { target, factor, end_secs: end_secs(&curves), curves };
     let several = group.schemes.iter().any(|scheme| scheme.runs.len() > 1);
     let over = if several {
-        "Lines are means over seeds and bands go from the least to the most; a seed that has ended counts with its last value. "
+        "Lines are means over seeds; shaded areas reach from the smallest to the largest value. A seed that has ended counts with its last value. "
     } else {
         ""
     };
@@ -209,7 +209,7 @@ impl Chart<'_> {
         };
         let beyond = self.curves.iter().filter_map(|curve| {
             let end = curve.end_secs().filter(|&end| end > self.end_secs)?;
-            Some(format!("{} goes on to {}", curve.scheme, duration(end)))
+            Some(format!("{} continues to {}", curve.scheme, duration(end)))
         });
         let is_above = |curve: &&Curve<'_>| curve.points.iter().any(|point| point.mean * self.factor > high);
         let above = self.curves.iter().filter(is_above).map(|curve| curve.scheme.to_owned());

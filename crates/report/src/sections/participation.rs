@@ -87,7 +87,7 @@ fn figure(scheme: &SchemeRuns, devices: &Devices) -> Figure {
     };
     let since = if rounds < scheme.rounds() { " since the last plan" } else { "" };
     let caption = format!(
-        "A point a device, over {} rounds of all seeds{since}. Devices on the dashed line took part as often as planned{in_cycles}; chance alone keeps 95 % of them within the grey area.{some}",
+        "One point for each device, over {} rounds of all seeds{since}. Devices on the dashed line took part as often as planned{in_cycles}; chance alone keeps 95 % of them within the grey area.{some}",
         count(rounds as usize)
     );
     let name = format!("participation-{}", scheme.scheme);

@@ -41,10 +41,10 @@ pub enum DeployError {
     )]
     TooManySums,
     /// An aggregation that needs the whole cohort's weights before it trains.
-    #[error("round.aggregation = \"cohort-mean\" is there for simulated comparisons only")]
+    #[error("round.aggregation = \"cohort-mean\" works in simulated comparisons only")]
     CohortMean,
     /// A target of an external task that nobody evaluates.
-    #[error("stop.metric: the run ends at a {metric}, and nobody evaluates the model of an external task")]
+    #[error("stop.metric: the run ends at a {metric}, and the model of an external task is not evaluated")]
     NoEvaluator {
         /// The metric of the target.
         metric: String,
@@ -94,7 +94,7 @@ pub enum DeployError {
         wanted: String,
     },
     /// A text that is not an address to listen on.
-    #[error("{setting}: {text:?} is no address")]
+    #[error("{setting}: {text:?} is not an address")]
     BadAddress {
         /// The name of the setting, such as `listen`.
         setting: &'static str,

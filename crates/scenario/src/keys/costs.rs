@@ -25,7 +25,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "fleet",
         "spectrum_mhz",
-        "the band of the radio shannon, in place of bandwidth_mbps",
+        "spectrum in MHz of the radio shannon, instead of bandwidth_mbps",
         |s| s.costs.spectrum.map(|spectrum| Value::Number(spectrum.get())),
         |s, v| v.quantity(Mhz::new, Mhz::WANTED).map(|spectrum| s.costs.spectrum = Some(spectrum)),
     )

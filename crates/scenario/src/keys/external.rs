@@ -67,6 +67,6 @@ fn check_digest(s: &mut Scenario, v: &Given<'_>) -> Result<(), Refusal> {
             let problem = format!("is not the digest of {}, which is {}", initial.name, initial.sha256);
             Err(v.refuse(&problem, "the digest of the file, or left out"))
         }
-        None => Err(v.refuse("stands there without task.initial", "left out, or beside task.initial")),
+        None => Err(v.refuse("is given without task.initial", "left out, or beside task.initial")),
     }
 }

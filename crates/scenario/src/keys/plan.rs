@@ -60,7 +60,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "plan",
         "luo_norms",
-        "G of luo: a bound on each device's gradient norm, in fleet order",
+        "G of luo: bound on the gradient norm of each device, in fleet order",
         |s| numbers(&s.plan.luo_norms),
         |s, v| v.numbers(GradientBounds::NORM_RANGE, NORMS_MAX).map(|norms| s.plan.luo_norms = norms),
     )
@@ -68,7 +68,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "plan",
         "luo_offset",
-        "B of luo: the part of its bound on rounds that no sampling changes",
+        "B of luo: part of its bound on rounds that sampling does not change",
         |s| (s.plan.luo_offset != 0.0).then_some(Value::Number(s.plan.luo_offset)),
         |s, v| {
             let offset = v.number(GradientBounds::OFFSET_RANGE, "a number from 0 to 1e15")?;

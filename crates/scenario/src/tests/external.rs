@@ -80,7 +80,7 @@ fn what_an_external_task_lacks_is_named() {
         (EXTERNAL.replace("initial = \"init.safetensors\"", ""), "task.initial: is missing"),
         (EXTERNAL.replace("init.safetensors", "gone.safetensors"), "gone.safetensors cannot be read"),
         (format!("{EXTERNAL}[train]\nbatch = 3\n"), "train.batch is for synthetic"),
-        (format!("{EXTERNAL}[stop]\nat = 0.5\n"), "stop.at stands there without stop.metric"),
+        (format!("{EXTERNAL}[stop]\nat = 0.5\n"), "stop.at is given without stop.metric"),
         (format!("{EXTERNAL}[stop]\nmetric = \"bleu\"\n"), "stop.metric is \"bleu\", and stop.at is missing"),
         (format!("{EXTERNAL}[stop]\nmetric = \"\"\nat = 1\n"), "is no name of a metric"),
         ("[task]\nname = \"synthetic\"\nsettings = {}\n".to_owned(), "task.settings is for external"),

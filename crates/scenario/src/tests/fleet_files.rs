@@ -67,7 +67,7 @@ fn a_file_and_what_it_replaces_do_not_stand_together() {
     let back = read(&scenario.to_toml(), "fleet.devices=100").unwrap();
     assert_eq!(back, of("synthetic", &["update.encoding=f32"]));
     let both = read(&format!("{made_up}{file}"), "seed=1").unwrap_err();
-    assert_eq!(both, "s.toml, line 2: fleet.devices stands beside fleet.file");
+    assert_eq!(both, "s.toml, line 2: fleet.devices is given together with fleet.file");
     let cut = read("task.name = 'synthetic'\nfleet.file = 's.toml'", "seed=1").unwrap_err();
     assert!(cut.starts_with("s.toml, line 2: fleet.file: "), "{cut}");
 }

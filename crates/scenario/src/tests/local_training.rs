@@ -35,10 +35,13 @@ fn devices_train_with_what_the_scenario_says() {
 fn epochs_and_iterations_do_not_stand_together_but_an_override_takes_back_the_other() {
     let file = |lines: &str| format!("task.name = 'synthetic'\n[train]\n{lines}\n");
     let both = parse(&file("iterations = 5\nepochs = 2"), &[]).unwrap_err();
-    assert!(both.starts_with("s.toml, line 4: train.epochs stands beside train.iterations"), "{both}");
+    assert!(
+        both.starts_with("s.toml, line 4: train.epochs is given together with train.iterations"),
+        "{both}"
+    );
     assert!(both.contains("passes through a device's own samples"), "{both}");
     let set = ["train.epochs=2", "train.iterations=5"];
-    assert!(parse(&file(""), &set).unwrap_err().contains("stands beside"), "both are overrides");
+    assert!(parse(&file(""), &set).unwrap_err().contains("is given together with"), "both are overrides");
     let steps = |lines: &str, set: &str| parse(&file(lines), &[set]).unwrap().train.steps;
     assert_eq!(steps("iterations = 5", "train.epochs=2"), Steps::Epochs(2));
     assert_eq!(steps("epochs = 2", "train.iterations=5"), Steps::Iterations(5));
