@@ -119,7 +119,7 @@ def join(
         ...     join("127.0.0.1:9", insecure=True, name="phone-01", give_up_secs=0)
         ... except FedflipError as error:
         ...     print(error.remedy)
-        see that the server runs there, and that the port is open
+        check that the server runs there, and that the port is open
     """
     prepare = _prepared(learner, checked_timeout(timeout_secs), device)
     files = [data] if isinstance(data, (str, os.PathLike)) else data

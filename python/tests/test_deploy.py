@@ -228,7 +228,7 @@ def test_the_servers_of_the_command_line_have_python_devices_too(tmp_path: Path)
     said = refused(
         f"{ff_text}[server]\nupdate_norm_max = 100\n[stop]\nmetric = 'mse'\nat = 0.1\nmode = 'min'\n"
     )
-    assert "nobody evaluates the model" in said and "evaluate=" in said
+    assert "external task is not evaluated" in said and "evaluate=" in said
     scenario.write_text(
         f"{ff_text}[server]\nupdate_norm_max = 100\n[stop]\nrounds_max = 4\n[plan]\nscheme = 'full'\n"
     )

@@ -26,8 +26,8 @@ Every option is also a key of the --config file and an environment variable: --d
 in the file and FEDFLIP_JOIN_DATA_DIR in the environment; SERVER is server and FEDFLIP_JOIN_SERVER.
 The command line has precedence over the environment, and the environment over the file.
 
-Exit codes: 0 the run is over, or the agent was told to stop; 1 the system failed; 2 the input is invalid, or the
-server refuses this device")]
+Exit codes: 0 the run is over, or the agent was told to stop; 1 the system failed; 2 the input is
+invalid, or the server refuses this device")]
 pub struct JoinArgs {
     /// Address of the server, as HOST:PORT
     pub server: String,

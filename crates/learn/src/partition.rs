@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(
             report.to_string(),
             format!(
-                "at least 10 samples a device: the smallest has 10; {raised} had fewer (down to 0), \
+                "at least 10 samples per device: the smallest has 10; {raised} had fewer (down to 0), \
                  so {moved} samples were moved"
             )
         );
@@ -322,7 +322,7 @@ mod tests {
         let roles = by_role(&[0..5, 5..7, 10..20], 2, 3, 7).unwrap().minimum();
         assert_eq!(
             roles.to_string(),
-            "at least 3 samples a device: the smallest has 5; 2 samples were left out"
+            "at least 3 samples per device: the smallest has 5; 2 samples were left out"
         );
     }
 

@@ -237,7 +237,7 @@ mod tests {
             ("fleet.bandwidth_mbps=", "no values"),
             ("fleet.bandwidth_mbps=1,,2", "missing"),
             ("fleet.bandwidth_mbps=[1,2]", "is a list"),
-            ("fleet.bandwidth_mbps=1,2,1", "1 stands there twice"),
+            ("fleet.bandwidth_mbps=1,2,1", "1 is listed twice"),
             ("fleet.bandwidth_mbps=1,2,1.0", "1 and 1.0 are the same"),
             ("fleet.types=honor-70", "takes a list"),
         ] {

@@ -22,8 +22,8 @@ Examples:
   fedflip serve s.toml --out run --devices-min 3 --devices-max 8
   fedflip serve s.toml --out run --insecure --listen 127.0.0.1:7700
 
-Exit codes: 0 the run ended, or Ctrl-C or SIGTERM stopped it; 1 the system failed; 2 the input is invalid; 3 the
-model diverged")]
+Exit codes: 0 the run ended, or Ctrl-C or SIGTERM stopped it; 1 the system failed; 2 the input is
+invalid; 3 the model diverged")]
 pub(crate) struct ServeArgs {
     /// Scenario file (TOML), or - for standard input
     pub scenario: PathBuf,

@@ -77,8 +77,8 @@ Examples:
   fedflip run s.toml --scheme full --set train.learning_rate=0.05
   fedflip run s.toml --scheme file=q.csv --out runs/mine
 
-Exit codes: 0 the run ended, at its target or at a cap; 1 the system failed; 2 the input is invalid; 3 the
-model diverged; 4 the run was interrupted (--resume continues it)")]
+Exit codes: 0 the run ended, at its target or at a cap; 1 the system failed; 2 the input is
+invalid; 3 the model diverged; 4 the run was interrupted (--resume continues it)")]
 pub(crate) struct RunArgs {
     /// Scenario file (TOML), or - for standard input
     pub scenario: PathBuf,
