@@ -123,7 +123,7 @@ pub(crate) struct BoundArgs {
     /// Scheme that chooses q; a planned scheme needs --bandwidth and, except for auto, --threshold
     #[arg(long, default_value = "full")]
     pub scheme: String,
-    /// Learning rate η
+    /// Learning rate η of a local update
     #[arg(long, value_name = "ETA", value_parser = number, allow_negative_numbers = true)]
     pub learning_rate: f64,
     /// Lipschitz constant L of the gradients

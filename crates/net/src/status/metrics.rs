@@ -142,18 +142,10 @@ impl Metrics {
             "Connections that were refused or cut.",
             &self.connections_refused,
         );
-        page.counter(
-            "joins",
-            "Coins that chose their device for the cohort, after a check of the proof.",
-            &self.joins,
-        );
+        page.counter("joins", "Coins that put their device into the cohort, checked.", &self.joins);
         page.counter("coins_refused", "Coins whose proof does not hold.", &self.coins_refused);
         page.counter("uploads_accepted", "Updates that count in their round.", &self.uploads_accepted);
-        page.reasons(
-            "refused",
-            "Messages of devices that do not count, and devices that were given up.",
-            &self.refused,
-        );
+        page.reasons("refused", "Refused messages of devices, and devices that were given up.", &self.refused);
         page.counter("upload_bytes", "Bytes of updates that were received.", &self.upload_bytes);
         page.counter("plan_changes", "Plans that replaced another.", &self.plan_changes);
         if self.overhead_secs.get() > 0.0 {
