@@ -145,7 +145,7 @@ impl Metrics {
         page.counter("joins", "Coins that put their device into the cohort, checked.", &self.joins);
         page.counter("coins_refused", "Coins whose proof does not hold.", &self.coins_refused);
         page.counter("uploads_accepted", "Updates that count in their round.", &self.uploads_accepted);
-        page.reasons("refused", "Refused messages of devices, and devices that were given up.", &self.refused);
+        page.reasons("refused", "Refused messages of devices, and devices given up.", &self.refused);
         page.counter("upload_bytes", "Bytes of updates that were received.", &self.upload_bytes);
         page.counter("plan_changes", "Plans that replaced another.", &self.plan_changes);
         if self.overhead_secs.get() > 0.0 {
