@@ -26,15 +26,15 @@ use fedflip_scenario::{KeyError, ScenarioError, SuggestError};
 /// How the process ends. Part of the interface: scripts rely on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitStatus {
-    /// What was asked for is done.
+    /// The command succeeded.
     Done = 0,
-    /// The output could not be written, or the system failed otherwise.
+    /// The system failed, for example because the output could not be written.
     Failed = 1,
-    /// The input is not usable; the message says why and what would be right.
+    /// The input is invalid; the message says why, and what to do.
     BadInput = 2,
-    /// The model diverged; the last good one is kept.
+    /// The model diverged; the last good one is saved.
     Diverged = 3,
-    /// Stopped before its end; it can be resumed.
+    /// The run was interrupted before its end; it can be resumed.
     Stopped = 4,
 }
 
