@@ -26,7 +26,7 @@ use fedflip_scenario::{KeyError, ScenarioError, SuggestError};
 /// How the process ends. Part of the interface: scripts rely on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitStatus {
-    /// The command succeeded.
+    /// The command did all of its work.
     Done = 0,
     /// The system failed, for example because the output could not be written.
     Failed = 1,
