@@ -30,7 +30,7 @@ static FORMAT: Format = Format {
 const AVAILABILITY: usize = 4;
 const LINK_MBPS: usize = 5;
 const SNR_DB: usize = 6;
-/// The largest rate that can be written: no link is faster.
+/// The largest rate that can be written. It stands for a link without a limit, for which a file has no other number.
 const UNLIMITED_MBPS: f64 = 1e9;
 
 /// Reads a fleet; errors name it as `file`.
@@ -60,7 +60,7 @@ fn device<'a>(row: &Row<'a, impl BufRead>) -> Result<Device<'a>, FleetError> {
         comm_secs: row.quantity(2, Secs::new)?,
         samples: row.quantity(3, Samples::new)?,
         availability: optional(row, AVAILABILITY, Probability::new)?.unwrap_or(Probability::ONE),
-        link_mbps: optional(row, LINK_MBPS, Mbps::new)?,
+        link_mbps: optional(row, LINK_MBPS, Mbps::new)?.filter(|link| link.get() < UNLIMITED_MBPS),
         snr_db: optional(row, SNR_DB, Decibel::new)?,
     })
 }
