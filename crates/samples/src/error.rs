@@ -183,6 +183,9 @@ impl SamplesError {
                 format!("name the file with one of the endings {}", crate::files::endings().join(", "))
             }
             Problem::Malformed { .. } => "write the file again with the program that made it".to_owned(),
+            Problem::Missing { found, .. } if found.len() == 1 && found[0].contains([';', '\t']) => {
+                "separate the values by commas: this file has semicolons or tabs".to_owned()
+            }
             Problem::Missing { .. } => {
                 "arrays are x, y and optionally device; tables have a column label and optionally device"
                     .to_owned()

@@ -96,6 +96,7 @@ fn values_that_cannot_be_used_are_named_with_their_place() {
         ("a,label\n1,nan\n", "label: NaN is not a finite number"),
         ("a,label,device\n1,1,\n", "device: \"\" is not a name"),
         ("a,b\n1,2\n", "column label is missing; the file has a, b"),
+        ("a;b;label\n1;2;0\n", "separate the values by commas"),
         ("label,device\n1,2\n", "column of features is missing"),
         ("a,label,label\n1,2,3\n", "two columns are called label"),
         ("a,label\n", "there are no samples"),
