@@ -461,9 +461,7 @@ def test_warnings_do_not_name_a_file_for_a_fleet_in_memory(
 ) -> None:
     learner = Quadratic()
     other = ff.Fleet({**fleet_of(learner).columns(), "samples": [1.0] * learner.devices})
-    replaced = (
-        f"the sample counts of {learner.devices} devices are replaced by what the data of external give them"
-    )
+    replaced = f"the sample counts of {learner.devices} devices are replaced by those of the data"
     run(learner, fleet=other, plan="full", rounds_max=1)
     assert f"the fleet: {replaced}" in caplog.messages
     other.to_csv(tmp_path / "mine.csv")

@@ -126,9 +126,7 @@ pub(crate) fn counts_replaced(scenario: &Scenario, fleet: &Fleet) -> Option<Stri
     let name = scenario.fleet.given_name()?;
     let differing = file.samples().iter().zip(fleet.samples()).filter(|(file, data)| file != data).count();
     (differing > 0).then(|| {
-        format!(
-            "{name}: the sample counts of {differing} devices are replaced by what the data of {} give them",
-            scenario.task.name()
-        )
+        // For a model of the user's own, the data are those of its learner.
+        format!("{name}: the sample counts of {differing} devices are replaced by those of the data")
     })
 }
