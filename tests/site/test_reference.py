@@ -30,7 +30,9 @@ This page is for readers who look up a command or an option of `fedflip`. It sho
 def help_of(command: list[str]) -> str:
     """What a command says of itself."""
     env = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
-    done = subprocess.run([PROGRAM, *command, "--help"], capture_output=True, text=True, encoding="utf-8", env=env)
+    done = subprocess.run(
+        [PROGRAM, *command, "--help"], capture_output=True, text=True, encoding="utf-8", env=env
+    )
     assert done.returncode == 0, done.stderr
     return "\n".join(line.rstrip() for line in done.stdout.rstrip().splitlines())
 
@@ -45,7 +47,11 @@ def commands_in(text: str) -> list[str]:
 def described(command: list[str]) -> str:
     """A command, and the commands within it."""
     text = help_of(command)
-    page = f"\n{'#' * min(1 + len(command), 3)} {' '.join(['fedflip', *command])}\n\n```text\n{text}\n```\n" if command else ""
+    page = (
+        f"\n{'#' * min(1 + len(command), 3)} {' '.join(['fedflip', *command])}\n\n```text\n{text}\n```\n"
+        if command
+        else ""
+    )
     return page + "".join(described([*command, name]) for name in commands_in(text))
 
 
@@ -57,7 +63,9 @@ def exit_codes(source: str) -> list[tuple[str, str]]:
 
 
 def page() -> str:
-    rows = "".join(f"| {code} | {text} |\n" for code, text in exit_codes(EXIT_CODES.read_text(encoding="utf-8")))
+    rows = "".join(
+        f"| {code} | {text} |\n" for code, text in exit_codes(EXIT_CODES.read_text(encoding="utf-8"))
+    )
     return HEAD + rows + described([])
 
 
@@ -78,6 +86,8 @@ def test_the_page_has_every_command() -> None:
 
 def test_a_help_without_commands_has_none() -> None:
     assert commands_in("Usage: a\n\nOptions:\n  -h  help\n") == []
-    assert commands_in("Usage: a\n\nCommands:\n  new   Make\n        more\n  help  Help\n\nOptions:\n  -h\n") == ["new"]
+    assert commands_in(
+        "Usage: a\n\nCommands:\n  new   Make\n        more\n  help  Help\n\nOptions:\n  -h\n"
+    ) == ["new"]
     with pytest.raises(AssertionError, match="no enum"):
         exit_codes("enum Other {}")
