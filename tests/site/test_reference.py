@@ -18,7 +18,8 @@ PAGE = REPOSITORY / "docs/reference/command-line.md"
 EXIT_CODES = REPOSITORY / "crates/fedflip/src/error.rs"
 HEAD = """# The command line
 
-This page is for readers who look up a command or an option of `fedflip`. It shows the help of every command, as `fedflip COMMAND --help` prints it, and the exit codes.
+This page is for readers who look up a command or an option of `fedflip`. It shows the help of every command, as
+`fedflip COMMAND --help` prints it, and the exit codes.
 
 ## Exit codes
 
