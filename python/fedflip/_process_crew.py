@@ -30,7 +30,7 @@ class ProcessCrew(WorkerCrew[Dispatcher]):
     A model is written to shared memory once, however many workers train from it, and updates come back in the same way.
 
     A worker that crashes is started again, and its unfinished trainings are repeated. A training in which three workers
-    crash, or that hangs twice, is a ``LearnerError`` that names device and round; other trainings go on. Workers have one
+    crash, or that hangs twice, is a ``LearnerError`` that names device and round; other trainings continue. Workers have one
     thread each, ignore Ctrl-C, and end by themselves if this process ends in any way.
 
     Results do not depend on the number of workers.

@@ -64,7 +64,7 @@ class TorchLearner:
             target, and the others are the inputs.
         collate_fn: Puts samples together to a batch, as in ``torch.utils.data.DataLoader``.
         device: The torch device; by default a GPU if there is one.
-        cache_mb: Samples of data sets that are not random are kept as tensors in up to so many megabytes. The bound is that
+        cache_mb: Samples of data sets that are not random are kept as tensors in up to this many megabytes. The bound is that
             of one process: with ``workers="process"``, each worker may keep as much.
         backbone_seed: The seed with which ``make_model`` makes what does not travel.
 

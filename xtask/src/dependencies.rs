@@ -15,7 +15,7 @@ pub(crate) fn check(repo: &Repo) -> Result<(), TaskError> {
     if !tools::is_here(repo, &tools::DENY)? {
         return Cmd::words("python3 -B tests/deny/check.py").run(repo);
     }
-    // Crates for other systems are judged too, and only this brings them here.
+    // Crates for other systems are judged too, and only this fetches them.
     Cmd::words("cargo fetch --locked --quiet").run(repo)?;
     let check = Cmd::words("cargo deny --offline --locked check licenses bans sources");
     if advisory_database().is_some() {

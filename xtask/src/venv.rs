@@ -61,12 +61,12 @@ impl Kept {
         self.program("python")
     }
 
-    /// The folder of the programs that packages brought.
+    /// The folder of the programs that packages installed.
     pub(crate) fn programs(&self) -> PathBuf {
         self.folder.join("bin")
     }
 
-    /// A program that a package brought.
+    /// A program that a package installed.
     pub(crate) fn program(&self, name: &str) -> String {
         self.programs().join(name).display().to_string()
     }

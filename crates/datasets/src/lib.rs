@@ -4,7 +4,7 @@
 //!
 //! - [`catalogue`]: the known sets, one file each: where they come from, lengths and sums, how they are read.
 //! - [`fetch`]: getting a set, all or nothing; [`progress`]: what is told meanwhile.
-//! - `download`, [`programs`], [`archive`]: curl, npm, pip, apt, and what they bring.
+//! - `download`, [`programs`], [`archive`]: curl, npm, pip, apt, and the archives that they download.
 //! - `convert`: from files as published to files as stored; [`sums`]: MD5, and whose file it really is.
 //! - [`load`]: files to a [`Dataset`], every byte checked.
 //! - [`dataset`]: samples held once and handed out as normalised batches.

@@ -1,6 +1,6 @@
 //! The command line of fedflip as a library: [`run`] is what the program `fedflip` does with its arguments.
 //!
-//! The Python package brings the same commands, so they are not locked inside a binary.
+//! The Python package has the same commands, so they are not locked inside a binary.
 //!
 //! # Layout
 //!

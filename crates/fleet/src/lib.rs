@@ -31,11 +31,11 @@
 //!   line, column and value; `csv_lines`: lines of fields with their line numbers, in bounded memory.
 //! - [`profile`]: the paper's five device types, and fleets made from them; [`profiles`]: named kinds of fleets.
 //! - [`radio`]: the links of generated fleets on Wi-Fi, LTE and NB-IoT; `split`: the samples of their devices.
-//! - [`link`]: links with limits of their own, and the band that they share: Mbit/s or spectrum.
+//! - [`link`]: links with limits of their own, and the bandwidth or spectrum that they share.
 //! - `finish`: T̂(K), the time at which a cohort finishes together; [`bandwidth`]: the shares f_n for it.
-//! - [`costs`]: what a round costs besides computing: the band, the download of the model, the overhead.
+//! - [`costs`]: what a round costs besides computing: the bandwidth, the download of the model, the overhead.
 //! - [`deadline`]: the shares in a round with a deadline.
-//! - [`transfers`]: a band that is divided anew whenever a transfer begins or ends.
+//! - [`transfers`]: a bandwidth that is divided anew whenever a transfer begins or ends.
 //! - [`stream`]: random streams keyed by (seed, purpose, round, device).
 //! - [`conditions`]: how the simulated world departs from the fleet's numbers.
 //! - [`cohort`]: independent coin flips for a whole fleet at the cost of the cohort.

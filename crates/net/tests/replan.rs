@@ -196,7 +196,7 @@ fn where_the_planner_refuses_the_run_goes_on() {
         "{reason}"
     );
     assert_eq!((&clipped.q()[..3], clipped.q()[3]), (&plan.q()[..3], 0.2));
-    // And without constants at all: an optimised plan stays, a newcomer takes part as the others do.
+    // And without constants at all: an optimised plan stays, a new device takes part as the others do.
     let desk = desk.with(None);
     let (plan, reason) = taken(desk.decide(&[0.2, 0.4], &fleet(&ROWS[..2]), &fleet(&ROWS[..3])));
     assert!(reason.contains("needs the constants"), "{reason}");

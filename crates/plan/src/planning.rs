@@ -362,7 +362,7 @@ mod tests {
         let secs = |q: &[f64]| monte_carlo::round_secs(&problem, q, 3, 4_000).mean;
         assert!((expected.round_secs.unwrap() - mean(secs(&[0.25; 4]), secs(quiet_q))).abs() < 1e-12);
 
-        // A mean variance that reaches β is out of reach, and quiet rounds may bring it back.
+        // A mean variance that reaches β is out of reach, and quiet rounds may lower it again.
         let tight = constants(1.3);
         assert_eq!(schedule(&problem, &planning(tight, None)).unwrap().expected.rounds, None);
         assert!(schedule(&problem, &planning(tight, quiet)).unwrap().expected.rounds.is_some());

@@ -21,7 +21,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Options>()
 }
 
-/// What the machine and the user bring to runs; nothing of it changes a result.
+/// The settings of the machine and of the user for runs. None of them changes a result.
 #[pyclass(frozen, module = "fedflip._fedflip")]
 pub(crate) struct Options {
     threads: Option<usize>,

@@ -9,7 +9,7 @@ use crate::error::RecordError;
 /// The ending of a file that is being written.
 pub(crate) const UNFINISHED: &str = ".new";
 
-/// Replaces a file's content: written beside it, brought to the disk, and renamed over it.
+/// Replaces a file's content: written beside it, synced to the disk, and renamed over it.
 pub fn write(path: &Path, content: &[u8]) -> Result<(), RecordError> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(UNFINISHED);
@@ -26,7 +26,7 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), RecordError> {
     sync_folder(path)
 }
 
-/// Brings the folder's entry of a file to the disk.
+/// Syncs the folder's entry of a file to the disk.
 pub(crate) fn sync_folder(path: &Path) -> Result<(), RecordError> {
     let Some(folder) = path.parent().filter(|folder| cfg!(unix) && !folder.as_os_str().is_empty()) else {
         return Ok(());

@@ -183,7 +183,7 @@ impl RunFolder {
         self.writer.flush()
     }
 
-    /// Brings the records to the disk, and then a checkpoint that knows how far they had come.
+    /// Syncs the records to the disk, and then a checkpoint that holds their length.
     pub fn checkpoint(&mut self, mut checkpoint: Checkpoint) -> Result<(), RecordError> {
         checkpoint.records = self.writer.sync()?;
         atomic::write(&self.folder.join(SLOTS[self.next_slot]), &checkpoint.to_bytes())?;
@@ -249,7 +249,7 @@ fn checkpoints(folder: &Path) -> Result<(Vec<(usize, Checkpoint)>, usize), Recor
     Ok((whole, slots))
 }
 
-/// Goes on after the newest checkpoint that is whole, fits the model and has its records, or from the beginning.
+/// Resumes after the newest checkpoint that is complete, fits the model and has its records, or else from the beginning.
 fn resumed(
     folder: &Path,
     header: &Header,

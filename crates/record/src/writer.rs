@@ -26,7 +26,7 @@ impl RecordWriter {
         Ok(Self::at(path, file, Mark::default()))
     }
 
-    /// Goes on after `mark`, forgetting what is behind it; nothing if what is before it is not what it was.
+    /// Resumes after `mark` and discards everything behind it; none if the records before it have changed.
     pub fn resume(path: &Path, mark: Mark) -> Result<Option<Self>, RecordError> {
         let mut file = match File::options().read(true).write(true).open(path) {
             Ok(file) => file,
@@ -89,7 +89,7 @@ impl RecordWriter {
         self.file.flush().map_err(RecordError::io(&self.path, "cannot be written"))
     }
 
-    /// Brings everything to the disk, and says how far that is.
+    /// Syncs everything to the disk, and returns the length of the records.
     pub fn sync(&mut self) -> Result<Mark, RecordError> {
         self.flush()?;
         self.file.get_ref().sync_data().map_err(RecordError::io(&self.path, "cannot be written"))?;

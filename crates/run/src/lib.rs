@@ -27,7 +27,7 @@
 //!
 //! # Layout
 //!
-//! - [`session`]: what the machine and the user bring to a run: threads, folders, the wish to stop, observers.
+//! - [`session`]: the settings of the machine and of the user: threads, folders, the wish to stop, observers.
 //! - [`setup`]: a scenario's data, learner and fleet, made once for many runs; plans for them; [`warnings`]: what a
 //!   person should know before a run.
 //! - [`trainer`]: the native kernels, or a learner of a program's own.

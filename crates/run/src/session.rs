@@ -1,4 +1,4 @@
-//! What the machine and the user bring to a run, whatever its scenario.
+//! The settings of the machine and of the user for a run, whatever its scenario.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::observe::{Observer, Observers};
 use crate::reuse::Trainings;
 use crate::trainer::Crews;
 
-/// What the machine and the user bring to a run. Nothing in it changes a result.
+/// The settings of the machine and of the user for a run. None of them changes a result.
 pub struct Session<'a> {
     /// The number of devices that train at the same time.
     pub threads: usize,

@@ -193,7 +193,7 @@ impl Single<'_> {
         Ok(Finished { fold, model: None, records: None, detail: end.detail, had_ended: true })
     }
 
-    /// The last checkpoint brings the folder to the disk; an end adds the model and the last line.
+    /// The last checkpoint syncs the folder to the disk; an end adds the model and the last line.
     fn finish(
         &self,
         (keep, best): (Keep, Option<BestModel>),

@@ -73,7 +73,7 @@ pub(super) fn read(path: &Path) -> Result<(String, String), KeyError> {
     }
 }
 
-/// All keys of a TOML text, in the order in which they stand there.
+/// All keys of a TOML text, in their order.
 pub(super) fn from_toml(text: &str, file: &str) -> Result<Vec<Entry>, KeyError> {
     let line_ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
     let place = |offset: usize| {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Numbers = npt.NDArray[np.float64]
 
-# Up to this many rounds the band is exact; above it, the normal distribution is as good.
+# Up to this many rounds the confidence band is exact; above it, the normal distribution is as good.
 _EXACT_ROUNDS_MAX = 20_000
 _EDGE_POINTS = 200
 
@@ -26,7 +26,7 @@ _EDGE_POINTS = 200
 def participation(run: Run, *, confidence: float = 0.95, ax: Axes | None = None) -> Axes:
     """Draws the share of rounds in which each device took part against its participation probability q.
 
-    A device on the dashed line took part as often as planned. Chance alone keeps a device within the grey band with at
+    A device on the dashed line took part as often as planned. Chance alone keeps a device within the grey area with at
     least the given confidence. If a plan was replaced, only rounds under the last plan count.
 
     Args:

@@ -48,7 +48,7 @@ fn opens_with_layout(text: &str) -> bool {
         .any(|line| line.trim().trim_start_matches('#') == " Layout")
 }
 
-/// Whether the name stands there as a whole: `fedflip` is not mentioned by `fedflip-plan`.
+/// Whether the text has the name as a whole word: `fedflip` is not mentioned by `fedflip-plan`.
 fn mentions(text: &str, name: &str) -> bool {
     let part_of_name = |c: char| c.is_alphanumeric() || c == '-' || c == '_' || c == '/';
     !name.is_empty()

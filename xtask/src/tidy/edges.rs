@@ -9,7 +9,7 @@ use super::manifest::{Dependency, Manifest};
 use super::tree::Tree;
 
 /// Each crate's height. A crate may depend on lower ones only; two of the same height do not know
-/// each other. Those that later work will bring have their place already.
+/// each other. Crates of later work have their place already.
 const HEIGHTS: &[(&str, u32)] = &[
     ("fedflip-fleet", 0),
     ("fedflip-datasets", 1),

@@ -107,7 +107,7 @@ fn is_variant_of(variant: &str, name: &str) -> bool {
     variant.starts_with(char::is_uppercase) && variant.eq_ignore_ascii_case(&name.replace('-', ""))
 }
 
-/// Whether the program branches on what stands here: a pattern, or one side of a comparison.
+/// Whether the program branches on the name at this place: a pattern, or one side of a comparison.
 fn is_branch(code: &str, start: usize, end: usize) -> bool {
     let line_start = code[..start].rfind('\n').map_or(0, |at| at + 1);
     let before = &code[line_start..start];

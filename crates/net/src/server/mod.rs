@@ -131,7 +131,7 @@ pub trait Wire: ByteStream + Connected<ConnectInfo = Peer> + 'static {}
 
 impl<T: ByteStream + Connected<ConnectInfo = Peer> + 'static> Wire for T {}
 
-/// A server takes its clock and its network from its surroundings; a simulation brings its own.
+/// A server takes its clock and its network from its surroundings; a simulation has its own.
 pub struct Surroundings<S> {
     /// It runs the server's tasks, and its clock is the server's clock. On a single-threaded runtime the round loop
     /// drives all tasks whenever it waits, so that a whole deployment fits one thread.

@@ -12,7 +12,7 @@ use crate::reason::Reason;
 
 /// The time between two calls of a device that enrols: to read its data and to calibrate take a while.
 const ENROL_TIME_MAX: Duration = Duration::from_secs(300);
-/// The number of newcomers beyond the slots of the fleet: not all of them enrol.
+/// The number of devices that may call beyond the slots of the fleet: not all of them enrol.
 const BEYOND_MAX: usize = 1024;
 
 /// A device that is about to enrol.

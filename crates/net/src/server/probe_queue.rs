@@ -1,6 +1,6 @@
 //! The order of timed transfers: one at a time, because each needs the whole bandwidth.
 //!
-//! A device waits for one transfer at most, and devices with fewer transfers come first. So a newcomer waits for the
+//! A device waits for one transfer at most, and devices with fewer transfers come first. So a new device waits for the
 //! transfer under way and for one of each other device that was never measured, however often a device asks.
 
 use std::collections::BTreeMap;

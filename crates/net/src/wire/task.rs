@@ -61,7 +61,7 @@ impl OfferedTask {
         }
     }
 
-    /// Whether devices bring data of their own, of which only they know the number of samples.
+    /// Whether devices have data of their own, of which only they know the number of samples.
     pub fn is_on_devices(&self) -> bool {
         match self {
             Self::BuiltIn(settings) => matches!(settings.task.source(), Source::Own),

@@ -113,7 +113,7 @@ async fn connection(
         stream.set_nodelay(true).unwrap();
     }
     let [up, down] = [Pipe::draw(&mut random), Pipe::draw(&mut random)];
-    // A reset throws away what is on its way; a close does not.
+    // A reset discards the bytes in transit; a close does not.
     if up.by_reset {
         for stream in [&client, &server] {
             socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO)).unwrap();

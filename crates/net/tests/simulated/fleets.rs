@@ -99,7 +99,7 @@ fn a_fleet_is_full_at_its_limit_and_a_retired_device_makes_no_second_share() {
     assert_eq!(outcome.slots.iter().filter(|slot| slot.is_some()).count(), 2);
 }
 
-/// A device that never delivers is benched, and then retired: the records say so once, and the bench does not bring it back.
+/// A device that never delivers is benched, and then retired: the records say so once, and the bench does not return it.
 #[test]
 fn a_benched_device_that_is_retired_is_recorded() {
     let mut actors = [0.2, 0.3, 0.4].map(Actor::honest).to_vec();

@@ -107,7 +107,7 @@ fn killed_at_any_step_nothing_committed_is_lost_or_doubled() {
             let mut expected = if committed { done.clone() } else { oracle.clone() };
             let mut again = expected.check(folder.path(), &when);
             count += 1;
-            // Going on leads to where an undisturbed run gets.
+            // The resumed run ends where an undisturbed run ends.
             if count % 9 == 0 {
                 for operation in &script[at + usize::from(committed)..] {
                     apply(&mut again, operation).unwrap();

@@ -1,6 +1,6 @@
 //! The best member of a family of plans with one parameter: a constant q, or q in proportion to the data.
 //!
-//! A reviewer's first question to a planner: how much of the gain would one well-chosen number bring? Both families are
+//! A reviewer's first question to a planner: how much of the gain would a single well-chosen number give? Both families are
 //! searched for the least time to the goal under Theorem 2's first bound, as `tight` and `auto` are.
 
 use crate::error::PlanError;

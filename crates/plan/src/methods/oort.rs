@@ -3,7 +3,7 @@
 //! A device that has reported has a utility: its samples times its loss, and a bonus that grows while the device is not
 //! seen. Devices slower than the preferred time T lose utility. One part of a cohort is drawn by utility among those near
 //! the best, and the other part explores devices that have never reported, by speed. A pacer raises T when the cohorts
-//! bring less utility than before. A third more devices are invited than count.
+//! have less utility than before. A third more devices are invited than count.
 
 use fedflip_fleet::{Fleet, Purpose, StreamKey};
 use rand::RngExt;
@@ -74,7 +74,7 @@ struct ByUtility<'s> {
     fleet: &'s Fleet,
     size: usize,
     seen: Vec<Option<Seen>>,
-    /// The utility that each round so far has brought.
+    /// The utility of each round so far.
     collected: Vec<f64>,
     /// T, as a percentile of the devices' times.
     percentile: f64,

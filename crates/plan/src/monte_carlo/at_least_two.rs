@@ -1,4 +1,4 @@
-//! Cohorts of at least two, drawn as if smaller ones were thrown away, at the cost of their members.
+//! Cohorts of at least two, drawn as if smaller ones were discarded, at the cost of drawing their devices.
 
 use rand::{Rng, RngExt};
 

@@ -118,7 +118,7 @@ impl RunWriter {
         Ok(py.detach(|| self.with_folder(|folder| Ok(folder.flush()?)))?)
     }
 
-    /// Brings the records to the disk, and then a checkpoint.
+    /// Syncs the records to the disk, and then a checkpoint.
     fn checkpoint(&self, py: Python<'_>, secs: f64, vectors: Vec<PyReadonlyArray1<'_, f32>>) -> PyResult<()> {
         let vectors = vectors.iter().map(|vector| vector.as_slice().map(<[f32]>::to_vec));
         let round = *self.rounds.lock().unwrap_or_else(PoisonError::into_inner);

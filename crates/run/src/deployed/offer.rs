@@ -32,7 +32,7 @@ pub fn band(scenario: &Scenario) -> (f64, Signals) {
     }
 }
 
-/// The number of shares of the data set; none where devices bring data of their own.
+/// The number of shares of the data set; none where devices have data of their own.
 pub(super) fn shares(scenario: &Scenario) -> Option<usize> {
     let bring_data = scenario.task.is_external() || scenario.data.own.place == Where::Devices;
     (!bring_data).then(|| scenario.devices())
