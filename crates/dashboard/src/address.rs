@@ -68,7 +68,7 @@ mod tests {
         {
             let refusal = parsed(text, true).unwrap_err();
             assert!(
-                refusal.contains("no address") && refusal.contains("127.0.0.1:8080"),
+                refusal.contains("is not an address") && refusal.contains("127.0.0.1:8080"),
                 "{text}: {refusal}"
             );
         }

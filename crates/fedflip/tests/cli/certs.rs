@@ -77,7 +77,7 @@ fn what_cannot_be_issued_is_said() {
     let desk = Desk::new();
     for (line, code, expected) in [
         ("certs device a", 2, "hint: make one with fedflip certs init"),
-        ("certs init --host a_b", 2, "no name or address of a server"),
+        ("certs init --host a_b", 2, "is not a name or address of a server"),
         ("certs init", 0, ""),
         ("certs init", 2, "already exists"),
         ("certs init", 2, "for another one, name another folder with --dir"),

@@ -94,7 +94,7 @@ fn runs_that_their_clock_decides_are_refused_with_the_reason() {
             "a model in another encoding",
         ),
         ("other", "--scheme full", "--set train.batch=8", "train.batch changes more than the clock"),
-        ("none", "--scheme full", "", "nothing of the clock"),
+        ("none", "--scheme full", "", "no setting of the clock is changed"),
         ("wrong", "--scheme full", "--overhead-secs=-1", "round.overhead_secs"),
     ] {
         // One of them diverges, which is no success.
