@@ -1,5 +1,7 @@
-use fedflip_plan::Scheme;
+use fedflip_plan::{PlanError, Scheme};
 use serde_json::{Value, json};
+
+use crate::refusal::Refusal;
 
 const FLEET: &str = "device,compute_secs,comm_secs,samples\nphone,2,7,300\nlaptop,0.4,7,100\n";
 
@@ -76,7 +78,6 @@ fn every_refusal_names_place_problem_and_remedy() {
         (json!({ "scheme": "file=q.csv" }), "scheme", "names a file"),
         (json!({ "scheme": "custom=mine" }), "scheme", "custom=mine"),
         (json!({ "scheme": "fedbuff=2" }), "scheme", "has no rounds"),
-        (json!({ "scheme": "paper-linesearch", "alpha": 30.0, "beta": 2.2 }), "scheme", "leaves out"),
         (json!({ "scheme": "fedavg=3" }), "scheme", "the fleet has 2"),
         (json!({ "alpha": 30.0 }), "beta", "β is missing beside α"),
         (json!({ "beta": 2.0 }), "alpha", "α is missing beside β"),
@@ -87,6 +88,18 @@ fn every_refusal_names_place_problem_and_remedy() {
         assert_eq!(where_, place, "{changes}: {what}");
         assert!(what.contains(problem) && !hint.is_empty(), "{changes}: {what}; {hint}");
     }
+}
+
+/// A build of the whole workspace has the feature that the page's own build lacks, so the error is made here.
+#[test]
+fn a_scheme_that_the_page_is_built_without_is_refused_with_its_equal() {
+    let missing = PlanError::FeatureMissing { scheme: Scheme::PaperLinesearch, feature: "line-search" };
+    let refused = serde_json::to_value(Refusal::of_plan(&missing)).unwrap();
+    assert_eq!(
+        (&refused["place"], &refused["problem"]),
+        (&json!("scheme"), &json!("this page leaves out paper-linesearch"))
+    );
+    assert!(refused["hint"].as_str().unwrap().contains("the scheme paper"));
 }
 
 #[test]
