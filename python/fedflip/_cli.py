@@ -36,7 +36,15 @@ def _crews(
 
     crew = _crew(kind, address, workers, mixed)
     atexit.register(crew.close)
-    return Crews(crew, opener(crew, None if data_dir is None else os.path.abspath(data_dir)))
+    opened = opener(crew, None if data_dir is None else os.path.abspath(data_dir))
+
+    def open(text: str, fleet: bytes | None) -> None:
+        opened(text, fleet)
+        if kind == "ray":
+            # Ray takes this signal for itself, and would end the process in the middle of a round.
+            signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+
+    return Crews(crew, open)
 
 
 def _crew(kind: str, address: str | None, workers: int | None, mixed: bool) -> Crew:

@@ -10,7 +10,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -260,3 +260,51 @@ def test_the_command_line_has_the_crew(tmp_path: Path) -> None:
     subprocess.run([*words, "one", "--threads", "1"], cwd=tmp_path, check=True)
     subprocess.run([*words, "ray", "--crew", "ray", "--workers", "2"], cwd=tmp_path, check=True, timeout=120)
     assert_same(tmp_path / "ray", tmp_path / "one")
+
+
+ENDLESS = ["--set", "stop.target_accuracy=1", "--set", "stop.rounds_max=100000000", "--quiet", "--out", "out"]
+
+
+def interrupted(folder: Path, how: signal.Signals, words: list[str], has_begun: Callable[[], bool]) -> str:
+    """Sends a signal to a command once it has begun; returns what the command printed."""
+    (folder / "s.toml").write_text('seed = 3\n[task]\nname = "synthetic"\n')
+    temporary = folder / "tmp"
+    temporary.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fedflip", *words, *ENDLESS, "--crew", "ray", "--workers", "2"],
+        cwd=folder,
+        env={**os.environ, "TMPDIR": str(temporary), "RAY_TMPDIR": "/tmp"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until = time.monotonic() + 120
+    while not has_begun():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until, "nothing has begun"
+        time.sleep(0.1)
+    process.send_signal(how)
+    told, problem = process.communicate(timeout=100)
+    assert process.returncode == 4, problem
+    return told
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+def test_an_interrupted_command_ends_after_its_round(tmp_path: Path, how: signal.Signals) -> None:
+    """A scheduler sends SIGTERM at a time limit, and Ray has a handler of its own for it."""
+    records = tmp_path / "out" / "records.jsonl"
+    told = interrupted(
+        tmp_path, how, ["run", "s.toml"], lambda: records.exists() and records.stat().st_size > 5_000
+    )
+    assert "--resume" in told
+
+
+def test_whole_runs_are_interrupted_too(tmp_path: Path) -> None:
+    """A whole run would take for ever; the command ends without it."""
+    words = ["compare", "s.toml", "--schemes", "full", "--seeds", "2", "--no-pilot", "--reference", "full"]
+    records = (tmp_path / "tmp").glob
+    told = interrupted(
+        tmp_path, signal.SIGINT, words, lambda: len(list(records("fedflip-*/run/records.jsonl"))) == 2
+    )
+    assert "--resume" in told
+    assert not list((tmp_path / "out").glob("runs/*/records.jsonl"))
