@@ -7,7 +7,7 @@ use crate::clock::Stopwatch;
 use crate::error::TaskError;
 use crate::repo::Repo;
 use crate::shell::Cmd;
-use crate::{dependencies, faults, lab, python};
+use crate::{dependencies, faults, lab, package, python};
 use actions::{
     check_deployment, check_format, check_readers, check_site, check_tidy, count_instructions, fuzz_decoders,
     look_at_pages, passed, run_tests, share_a_band, try_benchmarks, with_python,
@@ -108,8 +108,8 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "deny",
         budget_secs: 50,
-        guards: "licences, banned crates, sources; known holes where the database is at hand",
-        run: |repo| passed(dependencies::check(repo)),
+        guards: "licences, banned crates, sources; known holes where the database is at hand; crates as packages",
+        run: |repo| passed(dependencies::check(repo).and_then(|()| package::quick(repo))),
     },
     Step {
         name: actions::NOT_ON_CI,

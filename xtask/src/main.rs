@@ -15,7 +15,7 @@
 //! - [`dependencies`]: what others wrote and is built in: licences, bans, sources.
 //! - [`faults`]: deployed runs on a simulated network, over a bad one, and with their processes killed.
 //! - [`deploy`]: the files in `deploy/`, as systemd and compose read them.
-//! - [`dist`]: static programs for devices and servers, and a run of them.
+//! - [`dist`]: static programs for devices and servers, and a run of them; [`package`]: the crates for other people.
 //! - [`wasm`]: the planner for the page of the documentation.
 //! - [`python`], [`wheel`]: the Python package under its tests, and as wheels; [`venv`]: virtual environments.
 //! - [`site`]: the documentation site.
@@ -39,6 +39,7 @@ mod golden;
 mod guard;
 mod lab;
 mod lines;
+mod package;
 mod pin;
 mod programs;
 mod python;
@@ -93,6 +94,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         "golden",
         "lines",
         "dist",
+        "package",
         "python",
         "bench-python",
         "wheel",
@@ -116,6 +118,7 @@ fn dispatch(args: &[String]) -> Result<(), TaskError> {
         "golden" => golden::run(&repo, rest),
         "faults" => faults::run(&repo, rest),
         "dist" => dist::run(&repo, rest),
+        "package" => package::run(&repo, rest),
         "python" => python::run(&repo, rest),
         "bench-python" => python::bench(&repo, rest),
         "flower-versions" => python::flower_versions(&repo),
@@ -151,6 +154,8 @@ fn help() -> String {
   golden [SUITE]  make the expected values of the tests anew, with CVXPY and PyTorch
   dist [--check]  static programs in target/dist: fedflip-join for x86-64 and aarch64, fedflip for x86-64; --check lets
                   both agents, one of them under qemu, take part in a run, and builds container images
+  package [--quick]
+                  the crates for other people, packed and built from their packages; --quick only packs them
   python [--torch | --flower | --cluster] [--slow] [WORD...]
                   the tests of the Python package on the wheel that `pip install .` builds: those without PyTorch, or
                   those that need it; --slow adds those that take minutes; WORDs are for pytest

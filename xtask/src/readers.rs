@@ -17,6 +17,9 @@ pub(crate) fn python(repo: &Repo) -> Result<String, TaskError> {
 
 /// Runs the binary that the tests have built, and compares every value that the readers see.
 pub(crate) fn check(repo: &Repo, python: &str) -> Result<(), TaskError> {
+    // How to cite fedflip, as citation managers and code hosts read it.
+    let citation = "from cffconvert.cli.cli import cli; cli()";
+    Cmd::new(python).args(["-B", "-c", citation, "--validate", "-i", "CITATION.cff"]).run(repo)?;
     let program = programs::built(repo, "fedflip")?;
     SCRIPTS.iter().try_for_each(|script| Cmd::new(python).args(["-B", script, &program]).run(repo))
 }

@@ -15,6 +15,7 @@ mod printing;
 mod prose;
 mod ratchet;
 mod reach;
+mod release;
 mod sentences;
 mod size;
 pub(crate) mod tree;
@@ -63,6 +64,7 @@ const RULES: &[fn(&Tree) -> Vec<Problem>] = &[
     edges::check,
     flags::check,
     reach::check,
+    release::check,
     size::check,
     words::check,
     docs::check,
