@@ -1,22 +1,29 @@
-//! `cargo xtask dist`: static programs for Linux on x86-64 and aarch64, which need nothing of the machine that they
-//! run on.
+//! `cargo xtask dist`: all files of a release, for Linux on x86-64 and aarch64.
 //!
-//! The standard library comes from rustup. The C code in ring and SQLite is compiled by zig, which has the headers of
-//! musl for every target and comes as one package of pip's; rustc's own linker links.
+//! `target/dist` gets the static programs by name and machine, as `deploy/` uses them. `target/dist/fedflip-VERSION`
+//! gets what a release publishes: an archive per machine, the wheels, lists of what is built in, and checksums.
 
+mod archive;
+mod build;
+mod check;
+mod checksums;
+mod documents;
 pub(crate) mod elf;
 mod images;
+mod licences;
 mod round;
+mod sbom;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::TaskError;
 use crate::repo::Repo;
-use crate::shell::{Cmd, write_script};
-use crate::tools;
+use crate::shell::Cmd;
+use crate::wheel;
 
-const REQUIREMENTS: &str = "deploy/zig.txt";
+use build::Zig;
+pub(crate) use build::ensure_std;
 
 /// A kind of machine.
 struct Target {
@@ -32,6 +39,7 @@ const X86_64: Target =
     Target { arch: "x86_64", rust: "x86_64-unknown-linux-musl", zig: "x86_64-linux-musl", machine: 62 };
 const AARCH64: Target =
     Target { arch: "aarch64", rust: "aarch64-unknown-linux-musl", zig: "aarch64-linux-musl", machine: 183 };
+const TARGETS: [&Target; 2] = [&X86_64, &AARCH64];
 
 /// A program for a kind of machine.
 struct Program {
@@ -42,110 +50,190 @@ struct Program {
 
 const SERVER: Program = Program { package: "fedflip", name: "fedflip", target: &X86_64 };
 const AGENT: Program = Program { package: "fedflip-agent", name: "fedflip-join", target: &X86_64 };
+const ARM_SERVER: Program = Program { package: "fedflip", name: "fedflip", target: &AARCH64 };
 const ARM_AGENT: Program = Program { package: "fedflip-agent", name: "fedflip-join", target: &AARCH64 };
+const PROGRAMS: [&Program; 4] = [&SERVER, &AGENT, &ARM_SERVER, &ARM_AGENT];
 
-/// Builds all programs; with `--check`, the agents take part in a run, and images are made of all.
-pub(crate) fn run(repo: &Repo, args: &[String]) -> Result<(), TaskError> {
-    let check = match args {
-        [] => false,
-        [flag] if flag == "--check" => true,
-        other => {
-            let words = other.join(" ");
-            return Err(TaskError::Usage(format!(
-                "`dist` takes --check or nothing, but was given `{words}`"
-            )));
+impl Program {
+    /// The path of the program, such as `target/dist/fedflip-join-aarch64`.
+    fn path(&self, repo: &Repo) -> PathBuf {
+        folder(repo).join(format!("{}-{}", self.name, self.target.arch))
+    }
+
+    fn runs_here(&self) -> bool {
+        self.target.arch == std::env::consts::ARCH
+    }
+}
+
+/// What the words after `dist` ask for.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Wanted {
+    /// The static programs and nothing else.
+    programs_only: bool,
+    no_wheels: bool,
+    check: bool,
+    /// Machines by name; all of them where none is named.
+    archs: Vec<String>,
+}
+
+impl Wanted {
+    fn parse(args: &[String]) -> Result<Self, TaskError> {
+        let mut wanted = Self::default();
+        for arg in args {
+            match arg.as_str() {
+                "--programs" => wanted.programs_only = true,
+                "--no-wheels" => wanted.no_wheels = true,
+                "--check" => wanted.check = true,
+                arch if TARGETS.iter().any(|target| target.arch == arch) => wanted.archs.push(arg.clone()),
+                unknown => {
+                    return Err(TaskError::Usage(format!(
+                        "`dist` takes --programs, --no-wheels, --check, x86_64 and aarch64, but was given `{unknown}`"
+                    )));
+                }
+            }
         }
-    };
+        Ok(wanted)
+    }
+
+    fn has(&self, target: &Target) -> bool {
+        self.archs.is_empty() || self.archs.iter().any(|arch| arch == target.arch)
+    }
+
+    fn targets(&self) -> impl Iterator<Item = &'static Target> {
+        TARGETS.into_iter().filter(|target| self.has(target))
+    }
+}
+
+/// Builds what was asked for; with `--check`, looks at all of it, lets the programs run, and makes images of them.
+pub(crate) fn run(repo: &Repo, args: &[String]) -> Result<(), TaskError> {
+    let wanted = Wanted::parse(args)?;
     let zig = Zig::ensure(repo)?;
-    for program in [&AGENT, &ARM_AGENT, &SERVER] {
+    for program in PROGRAMS.into_iter().filter(|program| wanted.has(program.target)) {
         program.build(repo, &zig)?;
     }
-    if check {
+    if !wanted.programs_only {
+        release(repo, &wanted)?;
+    }
+    if wanted.check && wanted.targets().count() == TARGETS.len() {
         round::check(repo)?;
         images::check(repo)?;
     }
     Ok(())
 }
 
-impl Program {
-    /// The path of the program, such as `target/dist/fedflip-join-aarch64`.
-    fn path(&self, repo: &Repo) -> PathBuf {
-        repo.target().join("dist").join(format!("{}-{}", self.name, self.target.arch))
+/// The folder of a release, with everything in it.
+fn release(repo: &Repo, wanted: &Wanted) -> Result<(), TaskError> {
+    let release = Release::new(repo)?;
+    wheel::empty(&release.folder)?;
+    sbom::make(repo, &release, wanted)?;
+    for target in wanted.targets() {
+        archive::make(repo, &release, target)?;
+    }
+    if !wanted.no_wheels {
+        wheel::run(repo, &wanted.archs)?;
+        for target in wanted.targets() {
+            let wheel = wheel::only_wheel(&repo.target().join("wheels").join(target.arch))?;
+            copy(&wheel, &release.folder.join(wheel.file_name().unwrap_or_default()))?;
+        }
+    }
+    checksums::make(repo, &release.folder)?;
+    println!("   {} holds:", release.folder.display());
+    for name in names_in(&release.folder)? {
+        println!("     {name}");
+    }
+    if wanted.check { check::release(repo, &release, wanted) } else { Ok(()) }
+}
+
+/// What all files of a release share.
+struct Release {
+    version: String,
+    /// The seconds of the commit: all that a file says of its time, so that equal sources give equal archives.
+    commit_secs: String,
+    folder: PathBuf,
+}
+
+impl Release {
+    fn new(repo: &Repo) -> Result<Self, TaskError> {
+        let version = version(repo)?;
+        let commit_secs = commit_secs(repo)?;
+        let folder = folder(repo).join(format!("fedflip-{version}"));
+        Ok(Self { version, commit_secs, folder })
     }
 
-    fn build(&self, repo: &Repo, zig: &Zig) -> Result<(), TaskError> {
-        let Self { package, name, target } = self;
-        ensure_std(repo, target.rust)?;
-        let suffix = target.rust.replace('-', "_");
-        Cmd::words("cargo build --locked --release --target")
-            .args([target.rust, "--package", package, "--bin", name])
-            .env(&format!("CC_{suffix}"), zig.compiler(repo, target)?)
-            .env(&format!("AR_{suffix}"), zig.archiver(repo)?)
-            .env(&format!("CARGO_TARGET_{}_LINKER", suffix.to_uppercase()), "rust-lld")
-            .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
-            .env("ZIG_GLOBAL_CACHE_DIR", repo.tools().join("zig/cache").display().to_string())
-            .run(repo)?;
-        let built = repo.target().join(target.rust).join("release").join(name);
-        let path = self.path(repo);
-        let folder = repo.target().join("dist");
-        fs::create_dir_all(&folder).map_err(|source| TaskError::File { path: folder, source })?;
-        fs::copy(&built, &path).map_err(|source| TaskError::File { path: built, source })?;
-        let bytes = fs::read(&path).map_err(|source| TaskError::File { path: path.clone(), source })?;
-        let shown = path.display();
-        elf::check_static(&bytes, target.machine)
-            .map_err(|problem| TaskError::Answer(format!("{shown}: {problem}")))?;
-        println!("   {shown}: static, {:.1} MB", bytes.len() as f64 / 1e6);
-        Ok(())
+    /// `fedflip-0.1.0-aarch64-unknown-linux-musl`: the folder in an archive, and the start of its name.
+    fn stem(&self, target: &Target) -> String {
+        format!("fedflip-{}-{}", self.version, target.rust)
     }
 }
 
-/// The standard library of a target.
-pub(crate) fn ensure_std(repo: &Repo, target: &str) -> Result<(), TaskError> {
-    let installed =
-        Cmd::words("rustup target list --installed").output(repo).map_err(|_| TaskError::Missing {
-            what: "rustup".to_owned(),
-            hint: format!(
-                "install the toolchain with rustup, or its standard library for {target} otherwise"
-            ),
-        })?;
-    if installed.lines().any(|line| line.trim() == target) {
-        return Ok(());
-    }
-    Cmd::words("rustup target add").arg(target).run(repo)
+/// The version that all crates share.
+pub(crate) fn version(repo: &Repo) -> Result<String, TaskError> {
+    let manifest = repo.read("Cargo.toml")?;
+    let line = manifest.lines().find_map(|line| line.strip_prefix("version = \""));
+    let version = line.and_then(|rest| rest.strip_suffix('"'));
+    version.map(str::to_owned).ok_or_else(|| TaskError::Answer("Cargo.toml has no version".to_owned()))
 }
 
-/// Zig as a compiler of C, in a virtual environment of Python's.
-struct Zig {
-    python: String,
+/// When the present commit was made, in seconds since 1970.
+pub(crate) fn commit_secs(repo: &Repo) -> Result<String, TaskError> {
+    Ok(Cmd::words("git log -1 --format=%ct").output(repo)?.trim().to_owned())
 }
 
-impl Zig {
-    fn ensure(repo: &Repo) -> Result<Self, TaskError> {
-        Ok(Self { python: tools::python_with(repo, "zig", REQUIREMENTS)? })
-    }
+fn folder(repo: &Repo) -> PathBuf {
+    repo.target().join("dist")
+}
 
-    /// A program that cc-rs takes for a compiler. It drops the target that cc-rs names, which zig calls otherwise.
-    fn compiler(&self, repo: &Repo, target: &Target) -> Result<String, TaskError> {
-        let script = format!(
-            "#!/bin/sh\nfor word do\n  shift\n  case $word in --target=*) ;; *) set -- \"$@\" \"$word\" ;; esac\ndone\n\
-             exec '{}' -m ziglang cc -target {} \"$@\"\n",
-            self.python, target.zig
-        );
-        write_script(&repo.tools().join("zig").join(format!("cc-{}", target.arch)), &script)
+fn copy(from: &Path, to: &Path) -> Result<(), TaskError> {
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder).map_err(|source| wheel::file_error(folder, source))?;
     }
+    fs::copy(from, to).map(drop).map_err(|source| wheel::file_error(from, source))
+}
 
-    fn archiver(&self, repo: &Repo) -> Result<String, TaskError> {
-        let script = format!("#!/bin/sh\nexec '{}' -m ziglang ar \"$@\"\n", self.python);
-        write_script(&repo.tools().join("zig/ar"), &script)
+fn write(path: &Path, text: &str) -> Result<(), TaskError> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|source| wheel::file_error(folder, source))?;
     }
+    fs::write(path, text).map_err(|source| wheel::file_error(path, source))
+}
+
+/// The names in a folder, in order.
+fn names_in(folder: &Path) -> Result<Vec<String>, TaskError> {
+    let entries = fs::read_dir(folder).map_err(|source| wheel::file_error(folder, source))?;
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    Ok(names)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn wanted(args: &[&str]) -> Result<Wanted, TaskError> {
+        Wanted::parse(&args.iter().map(ToString::to_string).collect::<Vec<_>>())
+    }
+
     #[test]
-    fn zig_is_pinned() {
-        assert!(Repo::here().read(REQUIREMENTS).unwrap().starts_with("ziglang=="));
+    fn machines_and_flags_are_told_apart_and_others_refused() {
+        let one = wanted(&["--check", "aarch64"]).unwrap();
+        assert!(one.check && one.has(&AARCH64) && !one.has(&X86_64));
+        assert_eq!(wanted(&[]).unwrap().targets().count(), TARGETS.len());
+        assert!(wanted(&["arm64"]).unwrap_err().to_string().contains("`arm64`"));
+    }
+
+    #[test]
+    fn both_programs_are_made_for_every_machine() {
+        for target in TARGETS {
+            let names: Vec<&str> =
+                PROGRAMS.iter().filter(|one| one.target.rust == target.rust).map(|one| one.name).collect();
+            assert_eq!(names, ["fedflip", "fedflip-join"]);
+        }
+    }
+
+    #[test]
+    fn the_version_is_that_of_the_workspace() {
+        let version = version(&Repo::here()).unwrap();
+        assert_eq!(version, env!("CARGO_PKG_VERSION"));
     }
 }

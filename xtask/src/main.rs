@@ -15,7 +15,7 @@
 //! - [`dependencies`]: what others wrote and is built in: licences, bans, sources.
 //! - [`faults`]: deployed runs on a simulated network, over a bad one, and with their processes killed.
 //! - [`deploy`]: the files in `deploy/`, as systemd and compose read them.
-//! - [`dist`]: static programs for devices and servers, and a run of them; [`package`]: the crates for other people.
+//! - [`dist`]: the files of a release, and a run of its programs; [`package`]: the crates for other people.
 //! - [`wasm`]: the planner for the page of the documentation.
 //! - [`python`], [`wheel`]: the Python package under its tests, and as wheels; [`venv`]: virtual environments.
 //! - [`site`]: the documentation site.
@@ -152,8 +152,11 @@ fn help() -> String {
                   N deployed runs on a simulated clock and network (1000, from seed 1), over a bad network (300),
                   and with their processes killed (300): suites simulated, faults and killed
   golden [SUITE]  make the expected values of the tests anew, with CVXPY and PyTorch
-  dist [--check]  static programs in target/dist: fedflip-join for x86-64 and aarch64, fedflip for x86-64; --check lets
-                  both agents, one of them under qemu, take part in a run, and builds container images
+  dist [--programs | --no-wheels] [--check] [ARCH...]
+                  the files of a release in target/dist/fedflip-VERSION, for x86_64 and aarch64: archives with static
+                  programs, completions and manual pages, wheels, lists of what is built in, checksums; --programs makes
+                  the static programs alone; --check looks at all of it, lets both agents, one of them under qemu, take
+                  part in a run, and builds container images
   package [--quick]
                   the crates for other people, packed and built from their packages; --quick only packs them
   python [--torch | --flower | --cluster] [--slow] [WORD...]

@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::dist;
 use crate::error::TaskError;
 use crate::repo::Repo;
 use crate::shell::Cmd;
@@ -47,7 +48,7 @@ fn pack(repo: &Repo, build: bool) -> Result<(), TaskError> {
         cmd = cmd.args(["--no-verify", "--offline"]);
     }
     cmd.run(repo)?;
-    let version = version(repo)?;
+    let version = dist::version(repo)?;
     for manifest in manifests.iter().filter(|manifest| !manifest.is_private()) {
         let stem = format!("{}-{version}", manifest.name()?);
         let path = target.join("package").join(format!("{stem}.crate"));
@@ -58,14 +59,6 @@ fn pack(repo: &Repo, build: bool) -> Result<(), TaskError> {
         println!("   {stem}: {} files, {:.0} kB", files.len(), bytes as f64 / 1e3);
     }
     Ok(())
-}
-
-/// The version that all crates share.
-pub(crate) fn version(repo: &Repo) -> Result<String, TaskError> {
-    let manifest = repo.read("Cargo.toml")?;
-    let line = manifest.lines().find_map(|line| line.strip_prefix("version = \""));
-    let version = line.and_then(|rest| rest.strip_suffix('"'));
-    version.map(str::to_owned).ok_or_else(|| TaskError::Answer("Cargo.toml has no version".to_owned()))
 }
 
 fn files_in(repo: &Repo, path: &Path) -> Result<Vec<String>, TaskError> {
@@ -156,7 +149,7 @@ mod tests {
     #[test]
     fn the_crates_of_a_release_need_each_other_in_its_version() {
         let repo = Repo::here();
-        let wanted = format!("version = \"={}\"", version(&repo).unwrap());
+        let wanted = format!("version = \"={}\"", dist::version(&repo).unwrap());
         let manifest = repo.read("Cargo.toml").unwrap();
         let ours: Vec<&str> = manifest.lines().filter(|line| line.contains("path = \"crates/")).collect();
         assert!(ours.len() > 10 && ours.iter().all(|line| line.contains(&wanted)), "{ours:#?}");

@@ -20,6 +20,8 @@ pub(crate) struct Tool {
     pin: Pin,
     /// Further words for `cargo install`.
     options: &'static [&'static str],
+    /// What the program must hear before `--version`.
+    before_version: &'static [&'static str],
 }
 
 /// Which versions of a tool will do.
@@ -37,15 +39,28 @@ pub(crate) const NEXTEST: Tool = Tool {
     pin: Pin::Compatible(Version(0, 9, 143)),
     // Leaves out what updates the program by itself, which a pinned one must not do.
     options: &["--no-default-features"],
+    before_version: &[],
 };
 
 /// Checks licences, banned crates and sources.
-pub(crate) const DENY: Tool =
-    Tool { package: "cargo-deny", pin: Pin::Compatible(Version(0, 20, 2)), options: &[] };
+pub(crate) const DENY: Tool = Tool {
+    package: "cargo-deny",
+    pin: Pin::Compatible(Version(0, 20, 2)),
+    options: &[],
+    before_version: &[],
+};
+
+/// Lists what is built into a program, in the form CycloneDX.
+pub(crate) const CYCLONEDX: Tool = Tool {
+    package: "cargo-cyclonedx",
+    pin: Pin::Compatible(Version(0, 5, 9)),
+    options: &[],
+    before_version: &["cyclonedx"],
+};
 
 /// Drives valgrind for the instruction counts.
 pub(crate) const GUNGRAUN: Tool =
-    Tool { package: "gungraun-runner", pin: Pin::Locked("gungraun"), options: &[] };
+    Tool { package: "gungraun-runner", pin: Pin::Locked("gungraun"), options: &[], before_version: &[] };
 
 /// The environment variable that names a Python in which PyTorch can be imported.
 pub(crate) const TORCH_PYTHON: &str = "FEDFLIP_TORCH_PYTHON";
@@ -84,7 +99,7 @@ pub(crate) fn ensure(repo: &Repo, tool: &Tool) -> Result<(), TaskError> {
 /// Whether it is there in a version that will do.
 pub(crate) fn is_here(repo: &Repo, tool: &Tool) -> Result<bool, TaskError> {
     let wanted = tool.wanted(repo)?;
-    let Some(found) = installed_version(repo, tool.package) else { return Ok(false) };
+    let Some(found) = installed_version(repo, tool) else { return Ok(false) };
     let fits = match tool.pin {
         Pin::Compatible(_) => found.satisfies(wanted),
         Pin::Locked(_) => found == wanted,
@@ -118,8 +133,9 @@ fn install_command(repo: &Repo, tool: &Tool, version: Version) -> Cmd {
 }
 
 /// The version that a program on the children's path gives of itself.
-fn installed_version(repo: &Repo, program: &str) -> Option<Version> {
-    let output = Cmd::new(program).arg("--version").prepare(repo).output().ok()?;
+fn installed_version(repo: &Repo, tool: &Tool) -> Option<Version> {
+    let words = tool.before_version.iter().copied().chain(["--version"]);
+    let output = Cmd::new(tool.package).args(words).prepare(repo).output().ok()?;
     String::from_utf8_lossy(&output.stdout).split_whitespace().find_map(Version::parse)
 }
 

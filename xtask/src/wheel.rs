@@ -8,7 +8,7 @@ mod contents;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::dist::{elf, ensure_std};
+use crate::dist::{self, elf, ensure_std};
 use crate::error::TaskError;
 use crate::repo::Repo;
 use crate::shell::Cmd;
@@ -72,6 +72,7 @@ impl Target {
         empty(&folder)?;
         Cmd::new(tools.program("maturin"))
             .args(["build", "--release", "--locked", "--zig", "--target", self.rust])
+            .env("SOURCE_DATE_EPOCH", dist::commit_secs(repo)?)
             .args(["--compatibility", &format!("manylinux_2_{GLIBC}")])
             .args(["--out", &folder.display().to_string()])
             .with_programs_in(&tools.programs())

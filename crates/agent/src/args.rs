@@ -12,6 +12,8 @@ use tracing_subscriber::filter::LevelFilter;
 /// public data set, which must be on this machine (`fedflip data get`). The agent stays until the run is over, and
 /// connects again after every lost connection. If the run ends while the device is not connected, the agent
 /// tries to connect until --give-up-secs.
+///
+/// The small program `fedflip-join` is this command alone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -61,6 +63,15 @@ pub struct JoinArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "clap would take a comment for help")]
     pub logs: LogArgs,
+}
+
+/// Take part in federated learning: a device that flips its own coin.
+#[derive(Debug, clap::Parser)]
+#[command(name = "fedflip-join", version, max_term_width = 100)]
+pub struct ProgramArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "clap would take a comment for help")]
+    pub join: JoinArgs,
 }
 
 /// The arguments for the log on standard error.

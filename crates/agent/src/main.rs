@@ -8,15 +8,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
-use fedflip_agent::{JoinArgs, JoinError, advice, config};
-
-/// Take part in federated learning: a device that flips its own coin.
-#[derive(Parser)]
-#[command(name = "fedflip-join", version, max_term_width = 100)]
-struct Args {
-    #[command(flatten)]
-    join: JoinArgs,
-}
+use fedflip_agent::args::ProgramArgs;
+use fedflip_agent::{JoinError, advice, config};
 
 fn main() -> ExitCode {
     match join() {
@@ -32,6 +25,7 @@ fn main() -> ExitCode {
 
 fn join() -> Result<(), JoinError> {
     let words = std::env::args_os().collect();
-    let args = Args::parse_from(config::complete(&Args::command(), words, |name| std::env::var_os(name))?);
+    let command = ProgramArgs::command();
+    let args = ProgramArgs::parse_from(config::complete(&command, words, |name| std::env::var_os(name))?);
     fedflip_agent::join(&args.join).map(drop)
 }

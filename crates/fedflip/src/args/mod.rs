@@ -2,12 +2,14 @@
 
 mod bench;
 mod certs;
+mod completions;
 mod costs;
 mod crew;
 mod data;
 mod deploy;
 mod devices;
 mod fleet;
+mod man;
 mod plan;
 mod report;
 mod retime;
@@ -21,12 +23,14 @@ pub(crate) use certs::{
     CertsCommand, CertsDeviceArgs, CertsInitArgs, CertsListArgs, CertsRenewArgs, CertsRevokeArgs,
     CertsServerArgs,
 };
+pub(crate) use completions::{CompletionsArgs, Program};
 pub(crate) use costs::{BandArgs, CostArgs};
 pub(crate) use crew::CrewArgs;
 pub(crate) use data::{DataCheckArgs, DataCommand, DataDirArgs, DataGetArgs, DataInspectArgs, DataListArgs};
 pub(crate) use deploy::{DemoArgs, ServeArgs};
 pub(crate) use devices::{DevicesCommand, DevicesListArgs, DevicesRetireArgs};
 pub(crate) use fleet::{FleetCommand, FleetNewArgs, FleetShowArgs};
+pub(crate) use man::ManArgs;
 pub(crate) use plan::{AllocateArgs, BoundArgs, ConstantsArgs, PlanArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use retime::RetimeArgs;
@@ -98,6 +102,10 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Measure how fast this machine trains
     Bench(BenchArgs),
+    /// Print a script with which a shell completes commands and options
+    Completions(CompletionsArgs),
+    /// Write the manual pages
+    Man(ManArgs),
 }
 
 /// Reads a plain number. Each command checks the range itself.

@@ -7,6 +7,7 @@ mod bench_engine;
 mod bound;
 mod certs;
 mod compare;
+mod completions;
 mod data;
 mod demo;
 mod demo_log;
@@ -14,6 +15,7 @@ mod devices;
 mod export;
 mod fleet;
 mod inspect;
+mod man;
 mod outcome;
 mod pilot;
 mod plan;
@@ -65,6 +67,8 @@ pub(crate) fn run(args: Args, output: &mut dyn Write) -> Result<ExitStatus, CliE
         Command::Devices(command) => devices::run(&command, output),
         Command::Bench(args) => bench::run(&args, output),
         Command::Bound(args) => bound::run(&args, output),
+        Command::Completions(args) => completions::run(&args, output),
+        Command::Man(args) => man::run(&args, output),
     }?;
     Ok(ExitStatus::Done)
 }
