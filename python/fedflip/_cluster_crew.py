@@ -108,12 +108,7 @@ class ClusterCrew(WorkerCrew[Dispatcher]):
         """The number of workers that can do whole runs of a native task."""
         return 0 if self._engine is None else self._engine.slots
 
-    def whole_runs(self, runs: Sequence[tuple[str, str]]) -> None:
-        """Does whole runs, one on each worker at a time. ``runs`` has the scenario and the folder of each."""
-        for _ in self.begin_whole_runs(runs):
-            pass
-
-    def begin_whole_runs(self, runs: Sequence[tuple[str, str]]) -> Iterator[int]:
+    def whole_runs(self, runs: Sequence[tuple[str, str]]) -> Iterator[int]:
         """Does whole runs, and gives control back about once a second, with the number of runs that are left.
 
         The folder of a run is there as soon as the run is over. A caller that stops here leaves the others undone.

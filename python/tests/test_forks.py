@@ -59,3 +59,9 @@ def test_a_fork_that_comes_back_from_the_learner_does_not_continue_the_run(tmp_p
     ff.simulate(Quadratic(3), plan="full", rounds_max=3, seed=1, out=tmp_path / "calm", progress=False)
     for name in ("records.jsonl", "model.safetensors"):
         assert (tmp_path / "forks" / name).read_bytes() == (tmp_path / "calm" / name).read_bytes(), name
+
+
+def test_a_fork_that_outlives_the_run_does_not_keep_its_folder(tmp_path: Path) -> None:
+    run_forking(tmp_path, "time.sleep(30); os._exit(0)")
+    settings = {"plan": "full", "rounds_max": 4, "seed": 1, "out": tmp_path / "forks"}
+    assert len(ff.simulate(Quadratic(3), resume=True, progress=False, **settings)) == 4

@@ -128,6 +128,19 @@ def test_shards_of_a_sweep_in_python_are_those_of_the_command_line(tmp_path: Pat
     assert names[0] == names[1] and names[0]
 
 
+@pytest.mark.parametrize("pilots", [True, False], ids=["pilots", "reference"])
+def test_runs_of_another_scenario_that_another_shard_has_left_are_refused(
+    tmp_path: Path, pilots: bool
+) -> None:
+    """Otherwise α, β or the limit of hopeless runs would be those of another scenario."""
+    settings: dict[str, Any] = {"schemes": ["paper", "full"], "seeds": 2, "pilots": pilots, "progress": False}
+    common: dict[str, Any] = {"target_accuracy": 0.4, "pilot": {"loss": 2.2}}
+    scenarios = [ff.Scenario("synthetic", train={"batch": batch}, **common) for batch in (8, 16)]
+    ff.compare(scenarios[0], shard=(0, 2), out=tmp_path / "out", **settings)
+    with pytest.raises(ff.FedflipError, match=r"holds a run of another scenario: .*batch"):
+        ff.compare(scenarios[1], shard=(1, 2), out=tmp_path / "out", **settings)
+
+
 @pytest.mark.parametrize("shard", [(3, 3), (-1, 3), (0, 0), (1,), "ab", 5])
 def test_shards_that_do_not_exist_are_refused(tmp_path: Path, shard: Any) -> None:
     with pytest.raises(ff.InputError) as caught:

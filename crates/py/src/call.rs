@@ -10,8 +10,8 @@ use fedflip_scenario::Scenario;
 use pyo3::prelude::*;
 
 use crate::error::Failure;
+use crate::hosted::{HostCrews, PyCrews};
 use crate::learner::{ForeignTrainer, PyTrainer};
-use crate::native::{HostCrews, PyCrews};
 use crate::observer::PyObserver;
 use crate::scheme::in_call;
 use crate::signals::{Signals, now};

@@ -7,7 +7,7 @@ use fedflip::CrewRequest;
 use fedflip_run::Crews;
 use pyo3::prelude::*;
 
-use crate::native::PyCrews;
+use crate::hosted::PyCrews;
 
 /// Adds what the module has to the extension module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

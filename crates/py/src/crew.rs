@@ -1,45 +1,15 @@
-//! Crews of workers that are Python objects.
+//! Crews whose trainings are done by workers of Python.
 
 use std::sync::Arc;
 
 use fedflip_fleet::{Metrics, ModelVector};
 use fedflip_learn::{Crew, Encoding, LearnError, Metric, TrainKey, Trained};
-use fedflip_run::trainer::WorkersNote;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::learner::ForeignTrainer;
-use crate::signals::Signals;
-
-/// A Python object with the methods of `fedflip.Crew`, as runs ask it for updates.
-pub(crate) struct Workers {
-    pub(crate) crew: Py<PyAny>,
-    /// The class of keys.
-    key: Py<PyAny>,
-    pub(crate) signals: Signals,
-}
-
-impl Workers {
-    pub(crate) fn new(py: Python<'_>, crew: Py<PyAny>) -> PyResult<Self> {
-        let key = py.import("fedflip._key")?.getattr("TrainKey")?.unbind();
-        Ok(Self { crew, key, signals: Signals::default() })
-    }
-
-    /// What the crew says of its workers, if it says anything.
-    pub(crate) fn note(&self) -> Option<WorkersNote> {
-        Python::attach(|py| {
-            let note = self.crew.bind(py).call_method0("note").ok()?;
-            let (crew, joined, mixed) = note.extract().ok()?;
-            Some(WorkersNote { crew, joined, mixed })
-        })
-    }
-
-    /// An exception as an error of the crates. What is not an error of the learner, such as Ctrl-C, ends the run.
-    pub(crate) fn failed(&self, py: Python<'_>, error: PyErr) -> LearnError {
-        self.signals.raise_of_learner(py, error)
-    }
-}
+use crate::workers::Workers;
 
 /// Trainings that Python workers do, and what a run needs to tell them apart.
 pub(crate) struct Trainings<'t> {
@@ -82,26 +52,41 @@ impl<'t> Trainings<'t> {
         let class = self.workers.key.bind(py);
         let key = |key: &TrainKey| class.call1((key.seed, key.round, key.device, key.rate_factor));
         let python_keys = PyList::new(py, keys.iter().map(key).collect::<PyResult<Vec<_>>>()?)?;
-        self.workers.crew.bind(py).call_method1("train", (model, python_keys))?;
+        self.workers.call(py, "train", (model, python_keys))?;
         self.outstanding.extend(keys.iter().map(|&key| (key, encoding)));
         Ok(())
     }
 
-    /// The next result: the device, its update in `delta`, and its loss.
-    fn take(&mut self, py: Python<'_>, delta: &mut Vec<f32>) -> PyResult<(usize, Result<f64, LearnError>)> {
-        let answer = match self.workers.crew.bind(py).call_method0("next") {
+    /// The next result: the device, its update in `delta`, and its loss. A training that diverged has an error in its place.
+    /// After any other error the run is over, and nobody waits for the rest of the cohort.
+    fn take(
+        &mut self,
+        py: Python<'_>,
+        delta: &mut Vec<f32>,
+    ) -> Result<(usize, Result<f64, LearnError>), LearnError> {
+        let workers = self.workers;
+        let answer = match workers.call(py, "next", ()) {
             Ok(answer) => answer,
             Err(error) => {
                 // Of a failed training the exception names the device.
                 let device = error.value(py).getattr("device").and_then(|device| device.extract::<usize>());
-                return match device {
-                    Ok(device) => Ok((device, Err(self.workers.failed(py, error)))),
-                    Err(_) => Err(error),
+                return match (device, workers.failed(py, error)) {
+                    (Ok(device), diverged @ (LearnError::Diverged { .. } | LearnError::NotFinite { .. })) => {
+                        Ok((device, Err(diverged)))
+                    }
+                    (_, error) => Err(error),
                 };
             }
         };
-        let (device, update, loss): (usize, PyReadonlyArray1<'_, f32>, f64) = answer.extract()?;
-        let update = update.as_slice()?;
+        let parts = || -> PyResult<(usize, PyReadonlyArray1<'_, f32>, f64)> {
+            let parts: (usize, PyReadonlyArray1<'_, f32>, f64) = answer.extract()?;
+            parts.1.as_slice()?;
+            Ok(parts)
+        };
+        let wanted = "a tuple of device, flat float32 array and loss";
+        let unusable = |_| workers.failed(py, workers.unusable(py, "next", &answer, wanted));
+        let (device, update, loss) = parts().map_err(unusable)?;
+        let update = update.as_slice().unwrap_or_default();
         delta.clear();
         delta.extend_from_slice(update);
         let finite = update.iter().fold(true, |finite, number| finite & number.is_finite());
@@ -129,9 +114,8 @@ impl<'t> Trainings<'t> {
         if self.outstanding.is_empty() {
             return Ok(None);
         }
-        let (mut delta, workers) = (self.spare.pop().unwrap_or_default(), self.workers);
-        let taken = Python::attach(|py| self.take(py, &mut delta).map_err(|error| workers.failed(py, error)));
-        let (device, train_loss) = taken?;
+        let mut delta = self.spare.pop().unwrap_or_default();
+        let (device, train_loss) = Python::attach(|py| self.take(py, &mut delta))?;
         let place = self.outstanding.iter().position(|(key, _)| key.device == device);
         let unasked =
             || LearnError::WorkerLost { problem: format!("the crew trained device {device} unasked") };
@@ -164,13 +148,17 @@ impl<'t> PyCrew<'t> {
 
     fn scores(&mut self, py: Python<'_>, model: &Arc<ModelVector>) -> PyResult<Vec<(String, f64)>> {
         let model = self.trainings.lend(py, model)?;
-        let answer = self.trainer.workers.crew.bind(py).call_method1("evaluate", (model,))?;
-        let mut scores = Vec::new();
-        for (name, value) in answer.cast::<PyDict>()?.iter() {
-            let (sum, weight): (f64, f64) = value.extract()?;
-            scores.push((name.extract()?, sum / weight));
-        }
-        Ok(scores)
+        let workers = &self.trainer.workers;
+        let answer = workers.call(py, "evaluate", (model,))?;
+        let scores = || -> PyResult<Vec<(String, f64)>> {
+            let mut scores = Vec::new();
+            for (name, value) in answer.cast::<PyDict>()?.iter() {
+                let (sum, weight): (f64, f64) = value.extract()?;
+                scores.push((name.extract()?, sum / weight));
+            }
+            Ok(scores)
+        };
+        scores().map_err(|_| workers.unusable(py, "evaluate", &answer, "a dict of sums and weights by name"))
     }
 
     /// The metrics in their order. A learner that returns other names than before cannot be compared.
@@ -238,14 +226,15 @@ impl Crew for PyCrew<'_> {
 
     fn losses(&mut self, model: &Arc<ModelVector>, devices: &[usize]) -> Result<Vec<f64>, LearnError> {
         Python::attach(|py| {
+            let workers = &self.trainer.workers;
             let mut asked = || -> PyResult<Vec<f64>> {
                 let model = self.trainings.lend(py, model)?;
-                self.trainer
-                    .workers
-                    .crew
-                    .bind(py)
-                    .call_method1("losses", (model, devices.to_vec()))?
-                    .extract()
+                let answer = workers.call(py, "losses", (model, devices.to_vec()))?;
+                let losses: Option<Vec<f64>> = answer.extract().ok();
+                let losses = losses.filter(|losses| losses.len() == devices.len());
+                losses.ok_or_else(|| {
+                    workers.unusable(py, "losses", &answer, "a list with a loss for each device")
+                })
             };
             asked().map_err(|error| self.trainer.workers.failed(py, error))
         })

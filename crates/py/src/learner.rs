@@ -13,8 +13,9 @@ use fedflip_run::trainer::WorkersNote;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use crate::crew::{PyCrew, Workers};
+use crate::crew::PyCrew;
 use crate::error::Failure;
+use crate::workers::Workers;
 
 /// Adds what the module has to the extension module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -9,8 +9,8 @@
 //! - `cli`: the command line.
 //! - `fleet`, `plan`: fleets and plans; `tasks`: what is built in.
 //! - `scenario`: scenarios; `simulate`, `study`: simulated runs, comparisons, sweeps and pilots; `shard`: parts of these;
-//!   `call`: what these have in common; `learner`, `crew`, `native`: what trains in them; `scheme`: what
-//!   draws their cohorts; `observer`: what watches them; `signals`: Ctrl-C and exceptions.
+//!   `call`: what these have in common; `learner`, `hosted`: what trains in them, `crew`, `workers`: with whose
+//!   help, `native`: and how a worker does it; `scheme`: what draws their cohorts; `observer`: what watches them; `signals`: Ctrl-C and exceptions.
 //! - `rounds`: the clock, the records and the server of rounds that a program runs itself.
 //! - `runs`, `tables`: what a run leaves behind.
 //! - `serve`, `certs`: real devices.
@@ -23,6 +23,7 @@ mod cli;
 mod crew;
 mod error;
 mod fleet;
+mod hosted;
 mod learner;
 mod native;
 mod observer;
@@ -38,6 +39,7 @@ mod simulate;
 mod study;
 mod tables;
 mod tasks;
+mod workers;
 
 use pyo3::prelude::*;
 
@@ -55,6 +57,7 @@ fn _fedflip(module: &Bound<'_, PyModule>) -> PyResult<()> {
         study::register,
         learner::register,
         native::register,
+        hosted::register,
         scheme::register,
         rounds::register,
         runs::register,

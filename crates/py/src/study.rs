@@ -14,8 +14,8 @@ use pyo3::prelude::*;
 
 use crate::call::{Call, Options, setup};
 use crate::error::Failure;
+use crate::hosted::PyCrews;
 use crate::learner::{ForeignTrainer, PyTrainer};
-use crate::native::PyCrews;
 use crate::plan::{PyPlan, refused};
 use crate::scenario::{PyScenario, scheme_of};
 use crate::scheme::PyScheme;

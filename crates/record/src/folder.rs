@@ -20,12 +20,13 @@
 //! overwritten. At the end the order is: checkpoint, model, last line. A run that was killed in between ends again, in
 //! the same way.
 
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::atomic;
 use crate::checkpoint::Checkpoint;
 use crate::error::{FolderProblem, RecordError};
+pub use crate::lock::{LOCK, Lock, lock};
 use crate::others;
 use crate::reader;
 use crate::same_run::difference;
@@ -50,9 +51,6 @@ pub const BEST: &str = "best.safetensors";
 pub const HOST: &str = "host.json";
 /// The folder of the pilots that a run continues from.
 pub const PILOTS: &str = "pilots";
-
-/// Held by the process that writes.
-pub const LOCK: &str = ".lock";
 
 const SLOTS: [&str; 2] = ["checkpoint/a", "checkpoint/b"];
 
@@ -106,7 +104,7 @@ pub struct RunFolder {
     writer: RecordWriter,
     /// Where the next checkpoint goes: the older one's place.
     next_slot: usize,
-    _lock: File,
+    _lock: Lock,
 }
 
 impl RunFolder {
@@ -163,6 +161,16 @@ impl RunFolder {
         others::refuse(folder, |name| contents.may_have_left(folder, name))
     }
 
+    /// Refuses a folder whose run is not the one that is wanted. Nothing is locked: the run is over.
+    pub fn check_same(folder: &Path, contents: &Contents<'_>) -> Result<(), RecordError> {
+        let run = folder.join(RUN);
+        let found = fs::read_to_string(&run).map_err(RecordError::io(&run, "cannot be read"))?;
+        match difference(folder, &found, contents)? {
+            Some(problem) => Err(RecordError::folder(folder, problem)),
+            None => Ok(()),
+        }
+    }
+
     /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.folder
@@ -209,18 +217,6 @@ impl RunFolder {
 pub fn last_checkpoint(folder: &Path) -> Result<Option<Checkpoint>, RecordError> {
     let newest = checkpoints(folder)?.0.into_iter().next();
     Ok(newest.map(|(_, checkpoint)| checkpoint))
-}
-
-/// Nobody else writes to the folder while this is held.
-pub fn lock(folder: &Path) -> Result<File, RecordError> {
-    let path = folder.join(LOCK);
-    let file = File::options().create(true).truncate(false).write(true).open(&path);
-    let file = file.map_err(RecordError::io(&path, "cannot be written"))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(RecordError::folder(folder, FolderProblem::Locked)),
-        Err(TryLockError::Error(error)) => Err(RecordError::io(&path, "cannot be locked")(error)),
-    }
 }
 
 fn begun(folder: &Path, header: &Header) -> Result<RecordWriter, RecordError> {

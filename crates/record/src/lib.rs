@@ -9,7 +9,7 @@
 //! - [`changed`]: settings that changed meanwhile; [`costs`]: what rounds cost besides computing and bandwidth.
 //! - [`writer`]: appending them; [`reader`]: reading them back, also while they are being written.
 //! - [`checkpoint`]: where a run can continue from, as bytes that show any damage.
-//! - [`folder`]: a run's folder: who may write, what is on disk when, where to continue; `same_run`: whether it holds the run
+//! - [`folder`]: a run's folder: what is on disk when, where to continue; `lock`: who may write; `same_run`: whether it holds the run
 //!   that is wanted; [`others`]: whether it holds files of somebody else.
 //! - [`atomic`]: files that are there whole or not at all.
 //! - [`fold`]: a run in a few numbers and curves; [`summary`]: the numbers.
@@ -27,6 +27,7 @@ mod estimated;
 pub mod export;
 pub mod fold;
 pub mod folder;
+mod lock;
 pub mod others;
 pub mod reader;
 mod recount;

@@ -15,7 +15,7 @@ use crate::seed_after;
 use crate::session::Session;
 use crate::setup::{Planned, Setup};
 use crate::shard::{Part, Place};
-use crate::single::{Single, WarmStart};
+use crate::single::{Finished, Single, WarmStart};
 use crate::warnings;
 
 /// One comparison: schemes and seeds under one scenario.
@@ -80,7 +80,8 @@ impl Comparison<'_> {
         let mut order: Vec<usize> = (0..self.schemes.len()).collect();
         order.sort_by_key(|&place| self.schemes[place] != self.reference);
         let (mut done, mut warned, mut limit_hours) = (Vec::new(), Vec::new(), None);
-        let mut spread = self.spread(std::iter::once(&self.reference), None, session)?;
+        let spread = self.spread(std::iter::once(&self.reference), None, session)?;
+        let Some(mut spread) = spread else { return Ok(None) };
         for (number, place) in order.into_iter().enumerate() {
             let scheme = self.schemes[place].clone();
             let scenario = self.scenario_of(&scheme);
@@ -104,7 +105,8 @@ impl Comparison<'_> {
             if scheme == self.reference {
                 limit_hours = self.give_up.zip(entry.whole_hours()).map(|(factor, hours)| factor * hours);
                 let others = self.schemes.iter().filter(|scheme| **scheme != self.reference);
-                spread.extend(self.spread(others, limit_hours, session)?);
+                let Some(more) = self.spread(others, limit_hours, session)? else { return Ok(None) };
+                spread.extend(more);
             }
             done.push((place, entry));
         }
@@ -141,16 +143,12 @@ impl Comparison<'_> {
         for number in 0..self.seeds {
             let (scenario, warm_start) = self.run_of(scenario, number, limit_hours)?;
             let name = format!("{scheme}-seed{}", scenario.seed);
-            let (out, repeats) = match self.place(&scheme, number, &folder_name(&name)) {
-                None => (self.out.map(|out| out.join(folder_name(&name))), false),
+            let (out, repeats, before) = match self.place(&scheme, number, &folder_name(&name)) {
+                None => (self.out.map(|out| out.join(folder_name(&name))), false, None),
                 Some(None) => continue,
-                Some(Some(Place::Own(folder))) => (Some(folder), false),
-                Some(Some(Place::Repeated(folder))) => (Some(folder), true),
-                Some(Some(Place::Done(_, fold))) => {
-                    runs.push(fold.summary);
-                    curve.get_or_insert(fold.curve);
-                    continue;
-                }
+                Some(Some(Place::Own(folder))) => (Some(folder), false, None),
+                Some(Some(Place::Repeated(folder))) => (Some(folder), true, None),
+                Some(Some(Place::Done(folder, fold))) => (Some(folder), false, Some(fold)),
             };
             let is_there = repeats || out.as_ref().is_some_and(|out| spread.contains(out));
             let all = self.schemes.len() as u64 * self.seeds;
@@ -163,7 +161,11 @@ impl Comparison<'_> {
                 out: out.as_deref(),
                 title: &format!("{}{}/{all} {name}", self.prefix, first + number + 1),
             };
-            let done = if is_there { single.repeat(crew, session)? } else { single.run(crew, session)? };
+            let done = match before {
+                Some(fold) => single.check_same().map(|()| Finished::before(*fold))?,
+                None if is_there => single.repeat(crew, session)?,
+                None => single.run(crew, session)?,
+            };
             // A run that a cap on real time stopped is a lower bound.
             if done.fold.summary.end.is_none() && (session.stop)() {
                 return Ok(None);

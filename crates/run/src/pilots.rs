@@ -162,11 +162,11 @@ impl Pilots<'_> {
         // A pilot is there to find the constants: it expects nothing of them.
         let planned = self.setup.plan(&scenario, None)?;
         let name = format!("{scheme}-seed{}", scenario.seed);
-        let (out, repeats) = match self.part.map(|(part, out)| part.place(item, out, PILOTS, &name)) {
-            None => (self.out.map(|out| out.join(&name)), false),
-            Some(Place::Own(folder)) => (Some(folder), false),
-            Some(Place::Repeated(folder)) => (Some(folder), true),
-            Some(Place::Done(folder, fold)) => return Ok(Some((Finished::before(*fold), Some(folder)))),
+        let (out, repeats, before) = match self.part.map(|(part, out)| part.place(item, out, PILOTS, &name)) {
+            None => (self.out.map(|out| out.join(&name)), false, None),
+            Some(Place::Own(folder)) => (Some(folder), false, None),
+            Some(Place::Repeated(folder)) => (Some(folder), true, None),
+            Some(Place::Done(folder, fold)) => (Some(folder), false, Some(fold)),
         };
         let single = Single {
             setup: self.setup,
@@ -177,6 +177,10 @@ impl Pilots<'_> {
             out: out.as_deref(),
             title: &format!("{}pilot {name}", self.prefix),
         };
+        if let Some(fold) = before {
+            single.check_same()?;
+            return Ok(Some((Finished::before(*fold), out)));
+        }
         let done = if repeats { single.repeat(crew, session)? } else { single.run(crew, session)? };
         let over = done.fold.summary.end.is_some() && !(session.stop)();
         Ok(over.then_some((done, out)))

@@ -105,6 +105,13 @@ impl Single<'_> {
         Ok(RunFolder::check_free(out, &self.contents(&header))?)
     }
 
+    /// Refuses a folder with another run than this one, which another process has done.
+    pub(crate) fn check_same(&self) -> Result<(), RunError> {
+        let Some(out) = self.out else { return Ok(()) };
+        let header = self.setup.header(self.scenario, self.planned, self.pilot);
+        Ok(RunFolder::check_same(out, &self.contents(&header))?)
+    }
+
     /// The run, and its records if they are to serve other clocks and are in no folder.
     fn trained(
         &self,

@@ -12,20 +12,20 @@ use crate::session::Session;
 use crate::trainer::WholeRun;
 
 impl Comparison<'_> {
-    /// Spreads the runs of some schemes among workers: as many as keep all workers busy; returns their folders. The others are
-    /// trained one by one, each by all workers.
+    /// Spreads the runs of some schemes among workers: as many as keep all workers busy; returns their folders, or none if it was
+    /// interrupted. The others are trained one by one, each by all workers.
     pub(crate) fn spread<'s>(
         &self,
         schemes: impl Iterator<Item = &'s Scheme>,
         limit_hours: Option<f64>,
         session: &mut Session<'_>,
-    ) -> Result<BTreeSet<PathBuf>, RunError> {
-        let Some(crews) = session.crews.clone() else { return Ok(BTreeSet::new()) };
+    ) -> Result<Option<BTreeSet<PathBuf>>, RunError> {
+        let Some(crews) = session.crews.clone() else { return Ok(Some(BTreeSet::new())) };
         // Shards divide the runs already, and a retimed run costs less than any worker.
         let at_once =
             if self.part.is_none() && session.trainings.is_none() { crews.runs_at_once() } else { 0 };
         if at_once < 2 {
-            return Ok(BTreeSet::new());
+            return Ok(Some(BTreeSet::new()));
         }
         let mut runs = Vec::new();
         for scheme in schemes {
@@ -38,9 +38,11 @@ impl Comparison<'_> {
         runs.truncate(runs.len() / at_once * at_once);
         if !runs.is_empty() {
             let what = format!("training {} complete runs on {at_once} workers", runs.len());
-            session.observers.while_working(&what, || crews.whole_runs(&runs))?;
+            let stop = session.stop;
+            session.observers.while_working(&what, || crews.whole_runs(&runs, stop))?;
         }
-        Ok(runs.into_iter().map(|run| run.folder).collect())
+        let interrupted = runs.iter().any(|run| !run.folder.exists());
+        Ok((!interrupted).then(|| runs.into_iter().map(|run| run.folder).collect()))
     }
 
     /// The run of a seed, if it has not begun and one text says all about it.

@@ -45,8 +45,9 @@ pub trait Crews: Send + Sync {
         0
     }
 
-    /// Does whole runs, each on one worker. Afterwards their folders are there, as if the runs had been done here.
-    fn whole_runs(&self, _runs: &[WholeRun]) -> Result<(), LearnError> {
+    /// Does whole runs, each on one worker. The folder of a run is there as soon as the run is over, as if it had been done
+    /// here. Returns early, with some runs undone, soon after `stop` says so.
+    fn whole_runs(&self, _runs: &[WholeRun], _stop: &dyn Fn() -> bool) -> Result<(), LearnError> {
         Ok(())
     }
 }

@@ -189,7 +189,7 @@ def test_a_whole_run_that_fails_on_a_worker_is_told_with_its_reason(tmp_path: Pa
     crew = ff.ExecutorCrew(pool, workers=2)
     crew.open(NativeLearner(ff.Scenario("synthetic").to_toml()))
     with crew, pytest.raises(ff.FedflipError, match="synthetic"):
-        crew.whole_runs([("[task]\nname = 'syntetic'", str(tmp_path / "run"))])
+        list(crew.whole_runs([("[task]\nname = 'syntetic'", str(tmp_path / "run"))]))
     assert not list(tmp_path.iterdir())
 
 

@@ -297,3 +297,14 @@ def test_an_interrupted_command_ends_after_its_round(tmp_path: Path, how: signal
         tmp_path, how, ["run", "s.toml"], lambda: records.exists() and records.stat().st_size > 5_000
     )
     assert "--resume" in told
+
+
+def test_whole_runs_are_interrupted_too(tmp_path: Path) -> None:
+    """A whole run would take for ever; the command ends without it."""
+    words = ["compare", "s.toml", "--schemes", "full", "--seeds", "2", "--no-pilot", "--reference", "full"]
+    records = (tmp_path / "tmp").glob
+    told = interrupted(
+        tmp_path, signal.SIGINT, words, lambda: len(list(records("fedflip-*/run/records.jsonl"))) == 2
+    )
+    assert "--resume" in told
+    assert not list((tmp_path / "out").glob("runs/*/records.jsonl"))

@@ -2,10 +2,9 @@
 
 mod plans;
 
-use std::fs::File;
 use std::path::Path;
 
-use fedflip_record::folder::{BEST, MODEL};
+use fedflip_record::folder::{BEST, Lock, MODEL};
 use fedflip_record::{End, Initial, Line, Recount, atomic};
 use rusqlite::{Transaction, TransactionBehavior, params};
 
@@ -50,7 +49,7 @@ pub struct RunState {
     pub(super) seals: Seals,
     pub(super) ended: bool,
     pub(super) failed: bool,
-    pub(super) _lock: File,
+    pub(super) _lock: Lock,
 }
 
 impl RunState {
