@@ -39,7 +39,7 @@ fn changelog(text: &str) -> Vec<Problem> {
             match KINDS.iter().position(|known| *known == kind) {
                 Some(at) if at >= next => next = at + 1,
                 Some(_) => {
-                    problem(format!("`{kind}` comes twice or too late: the order is {}", KINDS.join(", ")))
+                    problem(format!("`{kind}` comes twice or too late: the order is {}", KINDS.join(", ")));
                 }
                 None => problem(format!("`{kind}` is no kind of change: they are {}", KINDS.join(", "))),
             }
