@@ -126,7 +126,7 @@ def __getattr__(name: str) -> Any:
         except ModuleNotFoundError as error:
             if error.name != "torch":
                 raise
-            raise ImportError(f"{name} needs PyTorch: pip install 'fedflip[torch]'", name="torch") from error
+            raise ImportError(f"{name} needs PyTorch: pip install torch", name="torch") from error
     from fedflip._nearest import nearest
 
     near = nearest(name, __all__)

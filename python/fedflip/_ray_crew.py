@@ -18,7 +18,7 @@ __all__ = ["RayCrew"]
 
 
 class RayCrew(ClusterCrew):
-    """Workers that are actors of a Ray cluster (``pip install fedflip[ray]``).
+    """Workers that are actors of a Ray cluster (``pip install ray``).
 
     Each worker is an actor that loads learner and data once. A model is put into Ray's object store once, however many
     workers train from it. An actor, a raylet or a machine that dies costs its unfinished updates, which others repeat.
@@ -68,7 +68,7 @@ class RayCrew(ClusterCrew):
         try:
             import ray
         except ModuleNotFoundError as error:
-            raise ImportError("RayCrew needs Ray: pip install 'fedflip[ray]'", name="ray") from error
+            raise ImportError("RayCrew needs Ray: pip install ray", name="ray") from error
         if began := not ray.is_initialized():
             # Ray itself would join any cluster that somebody has left running here.
             address = self.address or os.environ.get("RAY_ADDRESS", "local")

@@ -138,6 +138,8 @@ struct Tests {
     beside: Beside,
     /// The programs of the large library, such as `mpirun`.
     programs: Option<PathBuf>,
+    /// The environment variable of an attachment, and its path.
+    attachment: Option<(&'static str, String)>,
 }
 
 impl Tests {
@@ -161,6 +163,12 @@ impl Tests {
             Beside::Nothing | Beside::Torch => None,
         };
         let programs = extra.as_ref().map(Kept::programs);
+        let attachment = match beside {
+            Beside::Extra(Extra { attachment: Some(attachment), .. }) => {
+                Some((attachment.variable, attachment.downloaded(repo, &tools)?))
+            }
+            Beside::Extra(_) | Beside::Nothing | Beside::Torch => None,
+        };
         let extra = extra.map(|kept| kept.python());
         let layers: Vec<String> = [tools.python()].into_iter().chain(extra).chain(torch).collect();
         let layers: Vec<&str> = layers.iter().map(String::as_str).collect();
@@ -172,7 +180,7 @@ impl Tests {
             (Beside::Extra(extra), _) => extra.name,
         };
         let python = venv::fresh(repo, name, &wheel, &tools, &layers)?;
-        Ok(Self { python, wheel, beside, programs })
+        Ok(Self { python, wheel, beside, programs, attachment })
     }
 
     fn has_torch(&self) -> bool {
@@ -202,6 +210,9 @@ impl Tests {
             .env("FEDFLIP_DATA", data_sets(repo));
         if let Some(programs) = &self.programs {
             cmd = cmd.with_programs_in(programs);
+        }
+        if let Some((variable, path)) = &self.attachment {
+            cmd = cmd.env(variable, path);
         }
         cmd.run(repo)
     }

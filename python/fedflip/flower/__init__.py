@@ -21,7 +21,7 @@ except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "flwr":
         raise
     raise ImportError(
-        "fedflip.flower needs Flower, which is not installed: pip install 'fedflip[flower]'", name="flwr"
+        "fedflip.flower needs Flower, which is not installed: pip install flwr", name="flwr"
     ) from error
 
 from fedflip.flower._grid import VirtualGrid

@@ -17,4 +17,4 @@ def test_importing_without_flower_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert done.returncode == 1
     assert "ImportError: fedflip.flower needs Flower" in done.stderr
-    assert "pip install 'fedflip[flower]'" in done.stderr
+    assert "pip install flwr" in done.stderr
