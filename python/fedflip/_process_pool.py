@@ -7,28 +7,24 @@ import mmap
 import os
 import pickle
 import signal
-import socket
 import subprocess
 import sys
 import time
 import traceback
 from collections import deque
 from collections.abc import Mapping
-from multiprocessing.connection import Connection
 from typing import Any
 
 from fedflip._arguments import count
 from fedflip._errors import InputError, LearnerError
 from fedflip._key import TrainKey
-from fedflip._process_memory import SharedMemory, anonymous_file, not_standard
+from fedflip._process_memory import SharedMemory, anonymous_file
 from fedflip._process_parcel import Parcel
-from fedflip._process_worker import Order, Setup
+from fedflip._process_start import END_SECS, start_worker, worker_environment
+from fedflip._process_worker import Order
 
 __all__ = ["Post", "WorkerProcess", "checked_workers", "close_all", "died_of"]
 
-#: A worker has one core. More threads would compete with other workers, and change the last bits of sums.
-_ONE_THREAD = ("OMP", "MKL", "OPENBLAS", "NUMEXPR", "VECLIB_MAXIMUM", "BLIS")
-_END_SECS = 5.0
 _WORKERS_MAX = 1024
 
 
@@ -50,9 +46,8 @@ class Post:
         with memoryview(mapped) as target:
             parcel.write(target)
         mapped.close()
-        threads = {f"{library}_NUM_THREADS": "1" for library in _ONE_THREAD}
         workspace = {"CUBLAS_WORKSPACE_CONFIG": os.environ.get("CUBLAS_WORKSPACE_CONFIG", ":4096:8")}
-        self.environment = {**os.environ, **threads, **workspace, "FEDFLIP_WORKER": "1", **environment}
+        self.environment = {**worker_environment(), **workspace, **environment}
 
     def close(self) -> None:
         """Gives the memory back; workers that still run keep theirs."""
@@ -65,9 +60,7 @@ class Post:
 class WorkerProcess:
     """A worker process and the orders that it has not answered yet.
 
-    The process is started afresh and not forked: a fork copies the locks of threads in an unknown state, and torch, numpy
-    and fedflip have threads. The user's script is not imported unless classes of the learner are defined in it and
-    cloudpickle is missing.
+    The user's script is not imported unless classes of the learner are defined in it and cloudpickle is missing.
 
     Args:
         post: What all workers share.
@@ -79,34 +72,12 @@ class WorkerProcess:
         self.ready = False
         #: When the worker began its first order, or its start.
         self.since = time.monotonic()
-        ours, theirs = (not_standard(end.detach()) for end in socket.socketpair())
-        self.connection = Connection(ours)
-        with Connection(theirs):
-            setup = Setup(
-                theirs,
-                post.memory.descriptor,
-                post.memory.shape,
-                post.parcel,
-                post.parcel_bytes,
-                os.getpid(),
-            )
-            path = [str(place) for place in sys.path]
-            code = f"import sys; sys.path[:] = {path!r}; from fedflip._process_worker import main; main(*{tuple(setup)!r})"
-            flags: list[str] = getattr(subprocess, "_args_from_interpreter_flags", list)()
-            # The worker inherits that SIGINT is blocked, so that Ctrl-C cannot hit it before it ignores the signal.
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-            try:
-                self.process = subprocess.Popen(
-                    [sys.executable, *flags, "-c", code],
-                    stdin=subprocess.DEVNULL,
-                    pass_fds=(setup.connection, setup.memory, setup.parcel),
-                    env=post.environment,
-                )
-            except BaseException:
-                self.connection.close()
-                raise
-            finally:
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        self.process, self.connection = start_worker(
+            "fedflip._process_worker",
+            (post.memory.descriptor, post.memory.shape, post.parcel, post.parcel_bytes),
+            environment=post.environment,
+            inherited=(post.memory.descriptor, post.parcel),
+        )
 
     def send(self, order: Order) -> bool:
         """Gives the worker one more order; False if the worker is gone."""
@@ -188,7 +159,7 @@ def close_all(workers: list[WorkerProcess], post: Post) -> None:
             worker.process.kill()
         else:
             worker.dismiss()
-    until = time.monotonic() + _END_SECS
+    until = time.monotonic() + END_SECS
     for worker in workers:
         worker.close(until)
     workers.clear()

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
-import select
-import signal
 import sys
-import threading
 import traceback
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
@@ -22,6 +19,7 @@ from fedflip._learner_layout import Array
 from fedflip._native_learner import NativeLearner
 from fedflip._process_memory import SharedMemory
 from fedflip._process_parcel import unpack
+from fedflip._process_start import begin_worker, use_one_thread
 
 __all__ = ["Order", "Setup", "main"]
 
@@ -30,11 +28,11 @@ class Setup(NamedTuple):
     """What a worker needs to begin: descriptors that it inherits, and the shape of the shared memory."""
 
     connection: int
+    parent: int
     memory: int
     memory_shape: tuple[int, int, int]
     parcel: int
     parcel_bytes: int
-    parent: int
 
 
 class Order(NamedTuple):
@@ -55,17 +53,13 @@ class Order(NamedTuple):
 def main(*numbers: Any) -> None:
     """Serves orders until the parent process closes the connection, says so, or is gone."""
     setup = Setup(*numbers)
-    # Ctrl-C reaches all processes of a terminal; only the parent decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    threading.Thread(target=_watch_parent, args=(setup,), name="fedflip-parent", daemon=True).start()
-    connection = Connection(setup.connection)
+    connection = begin_worker(setup.connection, setup.parent)
     try:
         memory = SharedMemory(*setup.memory_shape, descriptor=setup.memory)
         # A private mapping: all workers share the pages of the data, until one of them writes to its copy.
         parcel = mmap.mmap(setup.parcel, setup.parcel_bytes, access=mmap.ACCESS_COPY)
         work = unpack(memoryview(parcel))
-        _use_one_thread()
+        use_one_thread()
     except BaseException as error:
         connection.send((None, False, (f"{type(error).__name__}: {error}", traceback.format_exc())))
         sys.exit(1)
@@ -116,21 +110,3 @@ class _Lender:
             self._copy.flags.writeable = False
             self._model = order.model
         return self._copy
-
-
-def _use_one_thread() -> None:
-    """Pins torch to one thread, if the learner uses torch: workers share the cores, and bytes stay the same."""
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        torch.set_num_threads(1)
-
-
-def _watch_parent(setup: Setup) -> None:
-    """Ends the process when the parent is gone, even in the middle of a long training."""
-    poll = select.poll()
-    # No event is asked for, so that only the end of the connection is one.
-    poll.register(setup.connection, 0)
-    while os.getppid() == setup.parent:
-        if poll.poll(1000):
-            break
-    os._exit(1)

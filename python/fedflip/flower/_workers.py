@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 import pickle
-import socket
 import subprocess
 import sys
 from collections import deque
@@ -16,13 +14,10 @@ from typing import Any
 
 from fedflip._errors import FedflipError, InputError
 from fedflip._process_pool import died_of
+from fedflip._process_start import END_SECS, start_worker, worker_environment
 from fedflip.flower._client import Outcome
 
 __all__ = ["Job", "Workers"]
-
-#: A worker has one core. More threads would compete with other workers, and change the last bits of sums.
-_ONE_THREAD = ("OMP", "MKL", "OPENBLAS", "NUMEXPR", "VECLIB_MAXIMUM", "BLIS")
-_END_SECS = 5.0
 
 #: A message, the context of its client, and a seed.
 Job = tuple[Any, Any, int | None]
@@ -93,23 +88,13 @@ class Workers:
 
 
 class _Process:
-    """One process, started afresh and not forked: a fork copies the locks of threads in an unknown state."""
+    """One process, which has loaded the app."""
 
     def __init__(self, parcel: tuple[str, bytes]) -> None:
         self.reason = ""
-        ours, theirs = socket.socketpair()
-        self.connection = Connection(ours.detach())
-        threads = {f"{library}_NUM_THREADS": "1" for library in _ONE_THREAD}
-        path = [str(place) for place in sys.path]
-        with theirs:
-            call = f"main({theirs.fileno()}, {os.getpid()})"
-            code = f"import sys; sys.path[:] = {path!r}; from fedflip.flower._worker import main; {call}"
-            self.process = subprocess.Popen(
-                [sys.executable, "-c", code],
-                stdin=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                env={**os.environ, **threads, "FEDFLIP_WORKER": "1"},
-            )
+        self.process, self.connection = start_worker(
+            "fedflip.flower._worker", (), environment=worker_environment()
+        )
         self.connection.send(parcel)
         self._is_ready = False
 
@@ -139,7 +124,7 @@ class _Process:
             self.connection.send(None)
         try:
             # A process that has died needs a moment to be seen as dead; a busy one is not waited for.
-            self.process.wait(1.0 if kill else _END_SECS)
+            self.process.wait(1.0 if kill else END_SECS)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
