@@ -129,13 +129,19 @@ mod tests {
             all.iter().filter(|one| one.is_private()).map(|one| one.name().unwrap()).collect();
         assert!(private.contains(&"xtask") && private.contains(&"fedflip-lab"), "{private:?}");
         for one in all.iter().filter(|one| !one.is_private()) {
-            for key in ["description", "readme", "keywords.workspace", "categories", "include.workspace"] {
+            for key in ["description", "keywords.workspace", "categories", "include.workspace"] {
                 assert!(
                     one.value(key).is_some(),
                     "{}/Cargo.toml lacks {key}: add it, or publish = false",
                     one.folder
                 );
             }
+            let readme = one.value("readme").or_else(|| one.value("readme.workspace"));
+            assert!(
+                readme.is_some(),
+                "{}/Cargo.toml lacks readme.workspace: add it, or publish = false",
+                one.folder
+            );
             let ends = one.value("description").unwrap().ends_with(".\"");
             assert!(ends, "{}: a description is a sentence", one.folder);
             for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
