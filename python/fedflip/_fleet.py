@@ -35,7 +35,7 @@ class Fleet:
         device: The name of the device, unique in the fleet. By default ``device-0``, ``device-1`` and so on.
         availability: The share of rounds in which the device can be reached, by default 1.
         link_mbps: The largest rate of the device's own link; infinite for a link without a limit.
-        snr_db: The signal-to-noise ratio over the whole band, which ``spectrum_mhz`` needs.
+        snr_db: The signal-to-noise ratio over the whole spectrum, which ``spectrum_mhz`` needs.
 
     Args:
         source: A pandas or polars DataFrame, an Arrow table (or anything with ``__arrow_c_stream__``), a dict of

@@ -50,7 +50,7 @@ def checked_timeout(timeout_secs: Any) -> float | None:
 
 
 def checked_learner(learner: Any, where: str = "learner") -> Any:
-    """The argument, if it has the members of a learner."""
+    """The argument, if it has the attributes and methods of a learner."""
     missing = [name for name in _NEEDED if not hasattr(learner, name)]
     if isinstance(learner, type):
         problem, remedy = (
@@ -61,7 +61,7 @@ def checked_learner(learner: Any, where: str = "learner") -> Any:
         return learner
     else:
         problem = f"{type(learner).__name__} is not a learner: it lacks {', '.join(missing)}"
-        remedy = "add the members that fedflip.Learner describes"
+        remedy = "add the attributes and methods that fedflip.Learner describes"
         if hasattr(learner, "state_dict") and hasattr(learner, "forward"):
             remedy = "make a learner from a torch module: fedflip.TorchLearner(make_model, datasets, loss, …)"
     raise InputError(problem, where=where, value=learner, remedy=remedy)

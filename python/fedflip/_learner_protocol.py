@@ -20,7 +20,7 @@ class Learner(Protocol):
     ``train`` is a pure function of the model and the key: equal arguments give equal bytes, in any order of calls and
     in any process. ``fedflip.check_learner`` tests this.
 
-    A learner may also have these members:
+    A learner may also have these attributes and methods:
 
     - ``loss(model, device) -> float``: the mean loss on the samples of a device, for schemes that choose devices by it.
     - ``metrics``: a mapping from the names that ``evaluate`` returns to ``"max"`` or ``"min"``, the headline first.

@@ -1,4 +1,4 @@
-"""Plans: how often each device takes part, and the weight of its updates."""
+"""Plans: the participation probability of each device, and the weight of its updates."""
 
 from __future__ import annotations
 

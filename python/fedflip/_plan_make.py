@@ -33,7 +33,7 @@ def plan(
     seed: int = 0,
     draws: int | None = None,
 ) -> Plan:
-    """Chooses how often each device takes part, to reach the target in the least time.
+    """Chooses the participation probabilities that reach the target in the least time.
 
     The plan is that of ``fedflip plan`` with the same settings, to the bit. Warnings go to the logger ``fedflip.plan``.
 

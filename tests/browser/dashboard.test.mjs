@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 
 import { folder, launchBrowser, scenario, startDashboard, until, watchedPage } from "./support.mjs";
 
-// Goes on for longer than the tests.
+// Lasts longer than the tests.
 const LONG = ["run", "s.toml", "--scheme", "fixed=0.1", "--set", "stop.target_accuracy=0.999", "--set", "stop.rounds_max=10000000"];
 
 const ACCURACY = "[data-metric=accuracy]";
@@ -59,7 +59,7 @@ function inked(page, chart, property) {
   );
 }
 
-describe("a run that goes on", () => {
+describe("a run that has not ended", () => {
   open("draws curves that grow without a reload", async (page) => {
     for (const chart of [ACCURACY, "[data-metric=loss]"]) {
       assert.ok((await inked(page, chart, "--c6")) > 30, `${chart} is drawn`);

@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 
 import { fedflip, folder, launchBrowser, startDevice, startServer, until, watchedPage } from "./support.mjs";
 
-// It goes on for longer than the tests.
+// It lasts longer than the tests.
 const SCENARIO = `[task]
 name = "own"
 model = "softmax"

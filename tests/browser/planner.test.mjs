@@ -129,7 +129,7 @@ describe("the planner in the page", { skip }, () => {
     await page.getByLabel("Devices", { exact: true }).fill("10000");
     await page.getByRole("button", { name: "Generate a fleet" }).click();
     await page.locator("path.planner-bar").waitFor();
-    // While the comparison goes on, a change is answered, and its earlier settings are forgotten.
+    // While the comparison runs, a change is answered, and its earlier settings are forgotten.
     await page.locator("#planner-bandwidth_mbps").fill("50");
     await until(page, () => document.querySelector("#planner-command").textContent.includes("--bandwidth 50"));
     assert.match(await page.locator("#planner-chart svg").getAttribute("aria-label"), /of 10,000 devices/);

@@ -9,7 +9,7 @@ export function significant(value, digits = 3) {
   return value.toFixed(Math.max(0, digits - 1 - magnitude));
 }
 
-// The unit that a person would choose for so many seconds, and how many seconds it has.
+// The unit that a person would choose for a number of seconds, and how many seconds it has.
 export function timeUnit(secs) {
   if (secs > 0 && secs < 1e-3) return ["µs", 1e-6];
   if (secs > 0 && secs < 1) return ["ms", 1e-3];

@@ -13,7 +13,7 @@ const spoken = document.getElementById("spoken");
 
 let spokenAt = -Infinity;
 let spokenState = "";
-// When the last update came, by this browser's clock: the run's own goes on from there.
+// When the last update came, by this browser's clock: the run's own clock continues from there.
 let cameAt = 0;
 let latest = null;
 
@@ -75,7 +75,7 @@ export function lostStatus(words) {
   state.textContent = words;
 }
 
-// The time on the wall, which goes on between updates.
+// The time on the wall, which advances between updates.
 export function tick() {
   const real = document.getElementById("real");
   if (!real || !latest) return;

@@ -61,7 +61,7 @@ impl CohortSampler {
 }
 
 impl Class {
-    /// The number of members before the next candidate.
+    /// The number of devices before the next candidate.
     fn skip(&self, rng: &mut impl Rng) -> usize {
         if self.log_miss == f64::NEG_INFINITY {
             return 0;

@@ -4,7 +4,7 @@
 //! biases ~ N(u, 1); its features are ~ N(v, Σ) with v ~ N(B, 1) and Σ diagonal, Σ_jj = j^−1.2. α makes the
 //! devices' models differ, β their data. It holds 50 samples and a log-normal number (of mean 4 and
 //! standard deviation 1, in logarithms) more, cut at 5,000. FedProx has a standard deviation of 2: one device
-//! of a hundred then holds a seventh of all samples, and a uniform pilot drowns in its noise.
+//! of a hundred then holds a seventh of all samples, and a uniform pilot learns little through its sampling variance.
 //!
 //! Each device has streams of its own, so one device's data can be made without the others'. Those of a small
 //! federation are made once and held; of a large one nothing is held but a count per device, and a device's

@@ -1,4 +1,4 @@
-//! Plan how often each device takes part, without measured constants.
+//! Plan the participation probabilities of a fleet, without measured constants.
 //!
 //! `cargo run -p fedflip-plan --example plan_a_fleet`
 

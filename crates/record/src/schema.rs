@@ -154,7 +154,7 @@ pub struct Round {
     /// The part of it after the downloads until all devices that were asked had answered; 0 where nobody is asked.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub asked_secs: f64,
-    /// Positions of those who took part, ascending; nobody in an empty round.
+    /// The positions of the cohort's devices, ascending; nobody in an empty round.
     pub cohort: Vec<usize>,
     /// Their shares of the bandwidth, in Mbit/s.
     pub mbps: Vec<f32>,
@@ -168,7 +168,7 @@ pub struct Round {
     /// the times of its cohort count from each device's own start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lags: Vec<u64>,
-    /// Those who took part and did not report: the round's step is biased by them.
+    /// The devices of the cohort that did not report: the round's step is biased by them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<Lost>,
     /// The median norm of the updates, where the aggregation limits norms by what is usual.

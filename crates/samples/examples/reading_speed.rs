@@ -151,7 +151,7 @@ fn peak_bytes() -> Result<u64, Box<dyn Error>> {
     Ok(1024 * kib)
 }
 
-/// Something between noise and a pattern, as in images: four of five pixels are background.
+/// Something between random numbers and a pattern, as in images: four of five pixels are background.
 fn pixel(at: u64) -> u8 {
     let mixed = at.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     if (at / 40).is_multiple_of(5) { (mixed >> 40) as u8 } else { 0 }

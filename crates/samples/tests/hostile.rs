@@ -76,7 +76,7 @@ fn an_archive_is_held_to_its_sizes_and_checksums() {
     let value = changed.windows(4).position(|bytes| bytes == [201, 202, 203, 204]).unwrap();
     changed[value] += 1;
     refused("changed.npz", &changed, "not a valid npz file: ");
-    // A bomb: a member that inflates to a thousand times what its header needs.
+    // A bomb: an array that inflates to a thousand times what its header needs.
     let mut values = vec![0; 50_000_000];
     values[..4].copy_from_slice(&[1, 2, 3, 4]);
     refused("bomb.npz", &small(CompressionMethod::Deflated, &values), "array x has bytes beyond its values");

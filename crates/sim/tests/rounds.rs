@@ -207,7 +207,7 @@ fn participation_and_round_times_are_those_of_the_plan() {
     assert!((last.start_secs + last.round_secs - mean * count).abs() < 1e-6 * mean * count);
 }
 
-/// The authors' rule, by hand: the plain mean of those who took part, each with its own learning rate.
+/// The authors' rule, by hand: the plain mean of the cohort, each device with its own learning rate.
 #[test]
 fn the_mean_of_a_cohort_is_that_of_devices_with_rates_of_their_own() {
     let learner = learner(2);

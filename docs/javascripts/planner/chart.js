@@ -17,7 +17,7 @@
     return made;
   }
 
-  // The positions of the devices, those that take part most often first.
+  // The positions of the devices, the largest participation probability first.
   function order({ q }) {
     return q.map((_, position) => position).sort((a, b) => q[b] - q[a] || a - b);
   }

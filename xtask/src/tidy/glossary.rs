@@ -13,6 +13,7 @@ pub(super) const RATCHET: Ratchet = Ratchet {
 };
 
 /// Words with one meaning, the word to write instead, and words of the same passage that give them another meaning.
+/// A word of either list counts only where it is a whole word.
 struct Entry {
     words: &'static [&'static str],
     write: &'static str,
@@ -23,7 +24,16 @@ const ENTRIES: &[Entry] = &[
     Entry {
         words: &["noise"],
         write: "sampling variance",
-        unless: &["privacy", "signal", "snr", "db", "random", "gauss", "sampler", "image", "drowns", "keyed"],
+        unless: &[
+            "privacy",
+            "snr",
+            "db",
+            "thermal noise",
+            "noise figure",
+            "gaussian noise",
+            "random noise",
+            "noise of the labels",
+        ],
     },
     Entry {
         words: &["band"],
@@ -34,11 +44,52 @@ const ENTRIES: &[Entry] = &[
             "shaded",
             "confidence",
             "quantile",
+            "quantiles",
             "seeds",
             "snr",
             "lte",
             "nb-iot",
         ],
+    },
+    Entry {
+        words: &["member", "members"],
+        write: "device",
+        unless: &[
+            "class",
+            "object",
+            "object with the members",
+            "family",
+            "tuple",
+            "archive",
+            "package",
+            "workspace",
+            "docstring",
+            "hub",
+        ],
+    },
+    Entry {
+        words: &[
+            "those who take part",
+            "those who took part",
+            "those that take part",
+            "those that took part",
+        ],
+        write: "cohort",
+        unless: &[],
+    },
+    Entry {
+        words: &[
+            "how often a device",
+            "how often each device",
+            "how often every device",
+            "how often devices",
+            "how often they should",
+            "take part how often",
+            "takes part how often",
+        ],
+        write: "participation probability",
+        // The realised frequency of a run is another number.
+        unless: &["took part", "was benched", "realised"],
     },
     Entry { words: &["brings", "bring", "brought"], write: "sets, includes or has", unless: &[] },
     Entry { words: &["made-up", "made up"], write: "synthetic", unless: &["made up of", "made up for"] },
@@ -94,7 +145,7 @@ fn wrong_words(passage: &Passage) -> impl Iterator<Item = (&'static str, &'stati
     let text = prose::without_code(&passage.text).to_lowercase();
     let entries = ENTRIES.iter().filter({
         let text = text.clone();
-        move |entry| !entry.unless.iter().any(|word| text.contains(word))
+        move |entry| !entry.unless.iter().any(|word| uses(&text, word))
     });
     entries.flat_map(move |entry| {
         let used = entry.words.iter().copied().filter(|word| uses(&text, word)).collect::<Vec<_>>();
@@ -144,8 +195,30 @@ mod tests {
             "`band` and `--noise`, --noise and lab/band and band.total().",
             "It made up for the time.",
             "Broadband and noiseless.",
+            "Any object with the members of a learner.",
+            "How often each device took part, and how often the page is drawn.",
         ] {
             assert_eq!(found("a.md", text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_another_word_gives_no_other_meaning() {
+        for text in ["A filter splits the band.", "The spectrums share a band."] {
+            assert_eq!(found("a.md", text), [("band → bandwidth".to_owned(), 1)], "{text}");
+        }
+        assert_eq!(found("a.md", "Feedback on the noise.").len(), 1);
+        assert_eq!(found("a.md", "An image, and the noise of its random cohort.").len(), 1);
+    }
+
+    #[test]
+    fn words_for_devices_cohorts_and_probabilities_are_found() {
+        for (text, write) in [
+            ("Every member uploads.", "device"),
+            ("The mean of those who take part.", "cohort"),
+            ("It computes how often each device should take part.", "participation probability"),
+        ] {
+            assert!(found("a.md", text)[0].0.ends_with(write), "{text}");
         }
     }
 

@@ -1,5 +1,7 @@
-//! The English of a file, in passages: paragraphs of Markdown, comments and strings of code.
+//! The English of a file, in passages: paragraphs of Markdown and HTML, comments and strings of code.
 
+mod html;
+mod javascript;
 mod markdown;
 mod python;
 mod rust;
@@ -33,6 +35,8 @@ pub(super) fn passages(path: &str, text: &str) -> Vec<Passage> {
         Some((_, "md")) => markdown::passages,
         Some((_, "rs")) => rust::passages,
         Some((_, "py" | "pyi")) => python::passages,
+        Some((_, "js" | "mjs")) => javascript::passages,
+        Some((_, "html")) => html::passages,
         _ => return Vec::new(),
     };
     if vendor::is_vendored(path) { Vec::new() } else { read(text) }
@@ -97,6 +101,11 @@ mod tests {
     fn other_languages_and_the_work_of_others_have_no_passages() {
         assert_eq!(passages("a.csv", "a,b\n"), []);
         assert_eq!(passages("crates/dashboard/assets/vendor/x/README.md", "# x\n"), []);
-        assert_eq!(passages("a.md", "# x\n").len(), 1);
+        assert_eq!(passages("crates/dashboard/assets/vendor/x/x.js", "// x y\n"), []);
+        for (path, text) in
+            [("a.md", "# x\n"), ("a.js", "// x\n"), ("a.mjs", "// x\n"), ("a.html", "<p>x</p>\n")]
+        {
+            assert_eq!(passages(path, text).len(), 1, "{path}");
+        }
     }
 }

@@ -50,12 +50,22 @@ impl Ratchet {
                 problems.push(Problem::at(&offender.path, offender.line, message));
             }
         }
-        let needed = |key: &str| offenders.iter().any(|offender| offender.key() == key);
-        for (line, _, key) in entries(list).filter(|(_, _, key)| !needed(key)) {
-            let message = format!("`{key}` keeps the rule now: run `cargo xtask tidy --shrink`");
-            problems.push(Problem::at(self.list, line, message));
-        }
+        problems.extend(self.slack(list, &offenders));
         problems
+    }
+
+    /// Entries that allow more than there is: the room would hide the next offender.
+    fn slack(&self, list: &str, offenders: &[Offender]) -> Vec<Problem> {
+        let slack = entries(list).filter_map(|(line, allowed, key)| {
+            let now = match offenders.iter().find(|offender| offender.key() == key) {
+                Some(offender) if offender.count >= allowed => return None,
+                Some(offender) => format!("has {} {} now, below {allowed}", offender.count, self.unit),
+                None => "keeps the rule now".to_owned(),
+            };
+            let message = format!("`{key}` {now}: run `cargo xtask tidy --shrink`");
+            Some(Problem::at(self.list, line, message))
+        });
+        slack.collect()
     }
 
     /// The list with fewer lines and lower numbers; never with more or higher ones.
@@ -121,6 +131,14 @@ mod tests {
         let problems = RATCHET.check(&tree("# why\n5 a.rs\n", 3));
         assert_eq!((problems[0].path.as_str(), problems[0].line), ("list.txt", 2));
         assert_eq!(RATCHET.shrunk(&tree("# why\n5 a.rs\n4 gone.rs\n", 3)), "# why\n");
+    }
+
+    #[test]
+    fn a_number_above_the_count_must_fall() {
+        let problems = RATCHET.check(&tree("# why\n6 a.rs\n", 5));
+        assert_eq!((problems[0].path.as_str(), problems[0].line, problems.len()), ("list.txt", 2, 1));
+        assert!(problems[0].message.contains("has 5 lines now, below 6: run `cargo xtask tidy --shrink`"));
+        assert_eq!(RATCHET.check(&tree(&RATCHET.shrunk(&tree("6 a.rs\n", 5)), 5)), []);
     }
 
     #[test]

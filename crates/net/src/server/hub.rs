@@ -76,7 +76,7 @@ pub(crate) struct ServerState {
     pub members: Vec<Member>,
     slots: BTreeMap<DeviceName, usize>,
     pub capacity: FleetCapacity,
-    /// The number of members that have left for good.
+    /// The number of devices that have left for good.
     pub departed: usize,
     /// When the status of the devices was last written for operators.
     pub shown: Option<Instant>,

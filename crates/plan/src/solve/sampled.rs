@@ -81,7 +81,7 @@ fn jobs(problem: &Problem<'_>) -> Vec<Job> {
 /// The mean round time over all cohorts of a small fleet.
 struct Enumerated {
     devices: usize,
-    /// The round time of each cohort, by the bits of its members.
+    /// The round time of each cohort, by the bits of its devices.
     round_secs: Vec<f64>,
     folded: Vec<f64>,
 }

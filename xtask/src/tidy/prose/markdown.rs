@@ -1,6 +1,6 @@
-//! Paragraphs, list items and headings of Markdown; code blocks, tables and HTML are left out.
+//! Paragraphs, list items and headings of Markdown; code blocks, tables and tags are left out.
 
-use super::{Kind, Lines, Passage};
+use super::{Kind, Lines, Passage, html};
 
 pub(super) fn passages(text: &str) -> Vec<Passage> {
     let (mut passages, mut lines) = (Vec::new(), Lines::default());
@@ -27,7 +27,7 @@ pub(super) fn passages(text: &str) -> Vec<Passage> {
         }
         if fence.is_some()
             || line.is_empty()
-            || ["|", "<", "[^", "!["].iter().any(|mark| line.starts_with(mark))
+            || ["|", "<!--", "[^", "!["].iter().any(|mark| line.starts_with(mark))
         {
             lines.end(Kind::Paragraph, &mut passages);
             continue;
@@ -37,6 +37,15 @@ pub(super) fn passages(text: &str) -> Vec<Passage> {
             passages.push(Passage { kind: Kind::Heading(level), line: index + 1, text: title.to_owned() });
             continue;
         }
+        let plain;
+        let line = if line.starts_with('<') {
+            // A line of HTML is a passage of its own: tags end paragraphs.
+            lines.end(Kind::Paragraph, &mut passages);
+            plain = html::without_tags(line);
+            plain.trim()
+        } else {
+            line
+        };
         let content = item(line.trim_start_matches("> "));
         if content.len() < line.len() {
             lines.end(Kind::Paragraph, &mut passages);
@@ -90,8 +99,8 @@ mod tests {
 
     #[test]
     fn paragraphs_items_and_headings_are_passages_of_their_own() {
-        let text = "# Title\n\nOne\ntwo.\n- first\n  goes on\n2. second\n> quoted\n## Next\n";
-        let expected = ["Title", "One two.", "first goes on", "second", "quoted", "Next"];
+        let text = "# Title\n\nOne\ntwo.\n- first\n  and more\n2. second\n> quoted\n## Next\n";
+        let expected = ["Title", "One two.", "first and more", "second", "quoted", "Next"];
         let found: Vec<String> = read(text).into_iter().map(|(_, text)| text).collect();
         assert_eq!(found, expected);
         let kinds: Vec<Kind> = passages(text).into_iter().map(|passage| passage.kind).collect();
@@ -103,6 +112,13 @@ mod tests {
         let text =
             "---\ntitle: x\n---\n```sh\n# no heading\n```\n| a | b |\n<!-- c -->\n$$x$$\n$$\ny\n$$\nEnd.\n";
         assert_eq!(read(text), [(13, "End.".to_owned())]);
+    }
+
+    #[test]
+    fn text_between_tags_is_read() {
+        let text = "One.\n<p class=\"x\">Two <b>words</b></p>\n<hr>\nThree.\n";
+        let expected = [(1, "One.".to_owned()), (2, "Two words".to_owned()), (4, "Three.".to_owned())];
+        assert_eq!(read(text), expected);
     }
 
     #[test]
