@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -10,9 +11,12 @@ import numpy as np
 
 from fedflip._arguments import flag, number
 from fedflip._cluster_dispatch import Dispatcher
+from fedflip._cluster_jobs import Job
 from fedflip._cluster_probe import Roll, report_of
+from fedflip._cluster_runs import keep
 from fedflip._crew import CrewLearner, Trained, nothing_outstanding
 from fedflip._crew_base import WorkerCrew
+from fedflip._errors import FedflipError
 from fedflip._key import TrainKey
 from fedflip._learner_layout import Array
 from fedflip._native_learner import NativeLearner
@@ -25,6 +29,8 @@ __all__ = ["WORKERS_REMEDY", "ClusterCrew"]
 
 WORKERS_REMEDY = "give the number of processors or GPUs that the workers use"
 
+_log = logging.getLogger("fedflip")
+
 
 class ClusterCrew(WorkerCrew[Dispatcher]):
     """The base of ``RayCrew``, ``MpiCrew`` and ``ExecutorCrew``.
@@ -33,6 +39,9 @@ class ClusterCrew(WorkerCrew[Dispatcher]):
         mixed: Admit workers that differ in processor, version or data.
         join_secs: The longest time without any worker.
     """
+
+    #: Whether ``close`` waits for what workers have begun, because nobody can end it.
+    _waits_at_close = False
 
     def __init__(self, *, mixed: bool, join_secs: float) -> None:
         super().__init__()
@@ -60,7 +69,7 @@ class ClusterCrew(WorkerCrew[Dispatcher]):
 
     def note(self) -> tuple[str, int, list[str]]:
         """What a run's folder keeps of the crew: its kind, the number of workers, and those that differ."""
-        return type(self).__name__, len(self._roll.workers), list(self._roll.different)
+        return type(self).__name__, len(self._roll.workers), list(self._roll.different.values())
 
     def open(self, work: CrewLearner | bytes) -> None:
         """Starts the workers, and waits until they have loaded the learner and trained the probe.
@@ -105,30 +114,60 @@ class ClusterCrew(WorkerCrew[Dispatcher]):
 
     @property
     def runs_at_once(self) -> int:
-        """The number of workers that can do whole runs of a native task."""
+        """The number of workers that can do whole runs."""
         return 0 if self._engine is None else self._engine.slots
 
-    def whole_runs(self, runs: Sequence[tuple[str, str]]) -> Iterator[int]:
+    def whole_runs(self, runs: Sequence[tuple[str, bytes | None, str]]) -> Iterator[int]:
         """Does whole runs, and gives control back about once a second, with the number of runs that are left.
 
-        The folder of a run is there as soon as the run is over. A caller that stops here leaves the others undone.
-        """
-        from fedflip._cluster_runs import keep
+        The folder of a run is there as soon as the run is over. A caller that stops here leaves the others undone. After a
+        run that failed, no worker begins another one, and the error is raised; what is over by then is kept.
 
+        Args:
+            runs: The text of a scenario, the fleet as CSV if a file has it, and the folder of each run.
+        """
         dispatcher = self._opened()
-        jobs = dispatcher.begin("run", np.zeros(self._size, np.float32), [text for text, _ in runs])
-        left = {job.ticket: (job, folder) for job, (_, folder) in zip(jobs, runs, strict=True)}
-        while left:
-            for ticket, (job, folder) in list(left.items()):
-                if job.done:
-                    [packed] = dispatcher.answers([job])
-                    keep(packed, folder)
-                    # A folder may be as large as several models.
-                    job.answer = None
-                    del left[ticket]
-            yield len(left)
-            if left:
+        model = np.zeros(self._size, np.float32)
+        jobs = dispatcher.begin("run", model, [(text, fleet) for text, fleet, _ in runs])
+        left = {job.ticket: (job, folder) for job, (_, _, folder) in zip(jobs, runs, strict=True)}
+        try:
+            while (error := self._keep_done(left)) is None and left:
+                yield len(left)
                 dispatcher.pump()
+        finally:
+            self._end_runs(left)
+        if error is not None:
+            raise error
+
+    def _keep_done(self, left: dict[int, tuple[Job, str]]) -> FedflipError | None:
+        """Keeps the runs that are over, and takes them out; returns the error of one that failed."""
+        failed: FedflipError | None = None
+        for ticket, (job, folder) in list(left.items()):
+            if not job.done:
+                continue
+            del left[ticket]
+            if job.error is not None:
+                failed = failed or job.error
+                continue
+            name, packed = job.answer
+            # A folder may be as large as several models.
+            job.answer = None
+            differs = [sentence for sentence in [self._roll.different.get(name)] if sentence is not None]
+            workers = {"crew": type(self).__name__, "joined": 1}
+            keep(packed, folder, {**workers, "mixed": differs} if differs else workers)
+        return failed
+
+    def _end_runs(self, left: dict[int, tuple[Job, str]]) -> None:
+        """No worker begins another run. Where nobody can end those that have begun, their results are waited for and kept."""
+        while left and (dispatcher := self._dispatcher) is not None:
+            begun = dispatcher.withdraw([job for job, _ in left.values()])
+            for ticket in left.keys() - {job.ticket for job in begun}:
+                del left[ticket]
+            if not self._waits_at_close or not left:
+                return
+            _log.info("waiting for %d runs that workers have begun", len(left))
+            dispatcher.pump()
+            self._keep_done(left)
 
     def close(self) -> None:
         """Ends the workers. Outstanding trainings are lost; the crew may be opened again."""

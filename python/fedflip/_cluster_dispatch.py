@@ -6,12 +6,12 @@ import logging
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from fedflip._cluster_engine import Answered, Engine, Event, Gone, Joined, LostError, Order
+from fedflip._cluster_jobs import Job, Model, Slot
 from fedflip._cluster_probe import Roll
 from fedflip._errors import FedflipError, LearnerError
 from fedflip._learner_layout import Array
@@ -22,6 +22,8 @@ __all__ = ["Dispatcher", "Job"]
 PREFETCH = 2
 #: So often may workers be lost with one training before the training is to blame.
 LOSSES_MAX = 5
+#: So often may a training be lost together with others before it is repeated alone, which shows whether it is to blame.
+_TOGETHER_MAX = 2
 #: Updates ahead of the oldest outstanding one may take so much memory in this process.
 HELD_BYTES = 512 << 20
 _WAIT_SECS = 1.0
@@ -31,50 +33,6 @@ FAILURES_MAX = 3
 _ASK_AGAIN_SECS = (0.1, 30.0)
 
 _log = logging.getLogger("fedflip")
-
-
-@dataclass(eq=False)
-class _Model:
-    """A model that orders need, and what it is called in the cluster."""
-
-    number: int
-    array: Array | None
-    users: int
-    published: Any = None
-
-
-@dataclass(eq=False)
-class Job:
-    """One training, loss, evaluation or whole run, and what became of it."""
-
-    ticket: int
-    kind: str
-    argument: Any
-    model: _Model
-    lost: int = 0
-    done: bool = False
-    answer: Any = None
-    error: FedflipError | None = None
-
-    @property
-    def device(self) -> int | None:
-        """The device, if there is one."""
-        if self.kind == "train":
-            return int(self.argument.device)
-        return self.argument if self.kind == "loss" else None
-
-
-@dataclass(eq=False)
-class _Slot:
-    ready: bool = False
-    #: The worker is not there since; it counts while the worker is not ready.
-    since: float = 0.0
-    #: How often in a row the worker was lost before it had joined, and why.
-    failures: int = 0
-    why: str = ""
-    #: When it is asked to join; None if it was asked.
-    ask_at: float | None = 0.0
-    orders: dict[int, Job] = field(default_factory=dict)
 
 
 class Dispatcher:
@@ -93,9 +51,12 @@ class Dispatcher:
     def __init__(self, engine: Engine, roll: Roll, size: int, join_secs: float) -> None:
         self._engine, self._roll, self._join_secs = engine, roll, join_secs
         self.ahead = max(4, min(1024, HELD_BYTES // (4 * size)))
-        self._slots = [_Slot(since=time.monotonic()) for _ in range(engine.slots)]
+        self._slots = [Slot(since=time.monotonic()) for _ in range(engine.slots)]
         self._waiting: deque[Job] = deque()
         self._urgent: deque[Job] = deque()
+        #: Jobs that may have been the end of several workers, and the one of them that is being done while all others wait.
+        self._suspects: deque[Job] = deque()
+        self._alone: Job | None = None
         #: Trainings whose result nobody has taken, by ticket: the oldest is the first.
         self._outstanding: dict[int, Job] = {}
         self._models = self._tickets = 0
@@ -120,7 +81,7 @@ class Dispatcher:
         """Begins one job for each argument. Other jobs than trainings go before trainings that have not begun."""
         self._models += 1
         # The caller may change its array; one that cannot change needs no copy.
-        lent = _Model(self._models, np.array(model) if model.flags.writeable else model, len(arguments))
+        lent = Model(self._models, np.array(model) if model.flags.writeable else model, len(arguments))
         jobs = [Job(self._tickets + place, kind, argument, lent) for place, argument in enumerate(arguments)]
         self._tickets += len(jobs)
         if kind == "train":
@@ -138,6 +99,15 @@ class Dispatcher:
                 raise job.error
         return [job.answer for job in jobs]
 
+    def withdraw(self, jobs: Sequence[Job]) -> list[Job]:
+        """Forgets those of the jobs that no worker has begun, and returns the others."""
+        for queue in (self._urgent, self._waiting, self._suspects):
+            for job in [job for job in queue if job in jobs]:
+                queue.remove(job)
+                self._release(job)
+        begun = [job for slot in self._slots for job in slot.orders.values()]
+        return [job for job in jobs if job.done or job in begun]
+
     def next(self) -> tuple[Job, Array | None]:
         """Waits until one more training is over: the job and its update, or its error in the job."""
         while True:
@@ -154,6 +124,10 @@ class Dispatcher:
             try:
                 update = None if job.error is not None else self._engine.fetch(job.ticket)
             except LostError as error:
+                _log.warning(
+                    "the update of device %s is lost (%s); its training is repeated", job.device, error
+                )
+                job.lost += 1
                 self._repeat(job, str(error))
                 self._dispatch()
                 continue
@@ -222,6 +196,8 @@ class Dispatcher:
         job = self._slots[event.slot].orders.pop(event.ticket, None)
         if job is None:
             return
+        if job is self._alone:
+            self._alone = None
         job.done, job.answer = True, event.answer
         if not event.fine:
             job.answer, job.error = None, event.answer
@@ -242,16 +218,24 @@ class Dispatcher:
             slot.ask_at = now + min(first_secs * 2 ** min(slot.failures, 30), most_secs)
             _log.info("a worker could not join (%s)", event.why)
         for place, job in enumerate(jobs):
-            # Only the first one was being done.
-            job.lost += place == 0
+            if event.together and job is not self._alone:
+                job.lost = min(job.lost + 1, max(job.lost, _TOGETHER_MAX))
+            else:
+                # Only the first one was being done.
+                job.lost += place == 0
+        if self._alone in jobs:
+            self._alone = None
         for job in reversed(jobs):
-            self._repeat(job, event.why)
+            self._repeat(job, event.why, suspect=event.together and job.lost >= _TOGETHER_MAX)
 
-    def _repeat(self, job: Job, why: str) -> None:
+    def _repeat(self, job: Job, why: str, suspect: bool = False) -> None:
         job.done = False
         if job.lost < LOSSES_MAX:
-            (self._waiting if job.kind == "train" else self._urgent).appendleft(job)
+            queue = self._waiting if job.kind == "train" else self._urgent
+            (self._suspects if suspect else queue).appendleft(job)
             return
+        if job.kind != "train":
+            self._release(job)
         job.done, job.error = (
             True,
             LearnerError(
@@ -263,7 +247,15 @@ class Dispatcher:
         )
 
     def _dispatch(self) -> None:
-        """Gives waiting jobs to the workers with the fewest orders."""
+        """Gives waiting jobs to the workers with the fewest orders. A suspect is done while no other worker has one."""
+        if self._alone is not None:
+            return
+        if self._suspects:
+            ready = [place for place, slot in enumerate(self._slots) if slot.ready]
+            if ready and not any(slot.orders for slot in self._slots):
+                self._alone = self._suspects.popleft()
+                self._send(ready[0], self._alone)
+            return
         oldest = next(iter(self._outstanding), 0)
         # Updates that wait in the cluster are bounded too.
         last = oldest + self.ahead + PREFETCH * len(self._slots)
@@ -274,9 +266,14 @@ class Dispatcher:
                 queue = self._urgent or self._waiting
                 if not queue or (queue[0].kind == "train" and queue[0].ticket >= last):
                     return
-                job = queue.popleft()
-                slot.orders[job.ticket] = job
-                self._engine.send(place, self._order(job))
+                if held and queue[0].kind == "run":
+                    # It would wait for hours behind another one while other workers become free.
+                    return
+                self._send(place, queue.popleft())
+
+    def _send(self, place: int, job: Job) -> None:
+        self._slots[place].orders[job.ticket] = job
+        self._engine.send(place, self._order(job))
 
     def _order(self, job: Job) -> Order:
         model = job.model

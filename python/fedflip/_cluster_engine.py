@@ -45,6 +45,8 @@ class Gone(NamedTuple):
 
     slot: int
     why: str
+    #: Whether other workers may have been lost for the same reason, so that nobody knows whose order was to blame.
+    together: bool = False
 
 
 Event = Joined | Answered | Gone

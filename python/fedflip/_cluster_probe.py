@@ -131,8 +131,8 @@ class Roll:
         self._first: Report | None = None
         #: The names of the workers.
         self.workers: set[str] = set()
-        #: A sentence for each worker that differs.
-        self.different: list[str] = []
+        #: A sentence for each worker that differs, by its name.
+        self.different: dict[str, str] = {}
 
     def compare_with(self, driver: Report) -> None:
         """Says what the workers must be like: as the process that drives them."""
@@ -157,5 +157,5 @@ class Roll:
                     remedy="use equal machines with equal data and versions; or admit the worker with mixed=True, which "
                     "the run's folder records",
                 )
-            self.different.append(sentence)
+            self.different[report.name] = sentence
         self.workers.add(report.name)

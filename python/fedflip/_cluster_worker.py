@@ -6,22 +6,29 @@ import logging
 import os
 import sys
 import threading
+import time
 import traceback
-from typing import Any
+from collections.abc import Callable
+from concurrent.futures import Executor, wait
+from contextlib import nullcontext, suppress
+from typing import Any, cast
 
 import numpy as np
 
 from fedflip._cluster_probe import Report, report_of
+from fedflip._cluster_runs import whole_run
 from fedflip._crew_errors import sendable
 from fedflip._errors import FedflipError, LearnerError
 from fedflip._key import TrainKey
 from fedflip._learner_layout import Array
 from fedflip._native_learner import NativeLearner
 
-__all__ = ["Actor", "Done", "Serving", "do_in_process", "forget"]
+__all__ = ["Actor", "Done", "Serving", "do_in_process", "forget", "forget_in"]
 
 _log = logging.getLogger("fedflip")
 
+#: The longest time in which workers of a caller close their learner, and the pause of each that lets others take an order.
+_FORGET_SECS, _PAUSE_SECS = 5.0, 0.05
 #: Whether it went well; the loss, the metrics or the error; and the update of a training.
 Done = tuple[bool, Any, Array | None]
 
@@ -36,6 +43,7 @@ class Serving:
     def __init__(self, parcel: Any) -> None:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         self._lock = threading.Lock()
+        self._is_closed = False
         self._model: tuple[Any, Array] | None = None
         #: The worker's account of itself, or why it cannot work.
         self.joined: Report | FedflipError
@@ -56,12 +64,26 @@ class Serving:
                 remedy="everything that the learner imports or reads must be there on each machine of the cluster",
             )
 
-    def do(self, kind: str, number: Any, model: Array, argument: Any) -> Done:
-        """Trains, evaluates or computes a loss. ``number`` is a different one for each model."""
-        with self._lock:
+    def do(
+        self, kind: str, number: Any, model: Array, argument: Any, stop: Callable[[], bool] = lambda: False
+    ) -> Done | None:
+        """Trains, evaluates, computes a loss, or does a whole run; None once the learner is closed.
+
+        Args:
+            kind: The kind of the order.
+            number: A different one for each model.
+            model: The model.
+            argument: What the order is about.
+            stop: Asked now and then whether a whole run is to end early.
+        """
+        # Native code has no state between calls, and several threads may train at the same time.
+        with nullcontext() if isinstance(self._work, NativeLearner) else self._lock:
+            if self._is_closed:
+                return None
             try:
-                if kind == "run" and isinstance(self._work, NativeLearner):
-                    return True, self._work.whole_run(argument), None
+                if kind == "run":
+                    (text, fleet), report = argument, cast(Report, self.joined)
+                    return True, (report.name, whole_run(self._work, text, fleet, stop)), None
                 lent = self._lent(number, model)
                 if kind == "evaluate":
                     return True, self._work.evaluate(lent), None
@@ -75,22 +97,25 @@ class Serving:
                 return False, sendable(error), None
 
     def close(self) -> None:
-        """Gives the data back. A learner that fails to close is logged: its results count."""
-        if isinstance(self.joined, FedflipError):
-            return
-        try:
-            self._work.close()
-        except Exception:
-            _log.warning("the learner failed to close", exc_info=True)
+        """Gives the data back, after what the learner does now. One that fails to close is logged: its results count."""
+        with self._lock:
+            if self._is_closed or isinstance(self.joined, FedflipError):
+                return
+            self._is_closed = True
+            try:
+                self._work.close()
+            except Exception:
+                _log.warning("the learner failed to close", exc_info=True)
 
     def _lent(self, number: Any, model: Array) -> Array:
         """A copy of the model for the learner: the original may be memory that other workers share."""
-        if self._model is None or self._model[0] != number:
+        kept = self._model
+        if kept is None or kept[0] != number:
             lent = np.array(model)
             # Nobody changes the numbers later, so that they are compared with one copy after each training.
             lent.flags.writeable = False
-            self._model = (number, lent)
-        return self._model[1]
+            kept = self._model = (number, lent)
+        return kept[1]
 
 
 class Actor:
@@ -110,8 +135,10 @@ class Actor:
         """Does an order; the update is apart from the answer, because it travels later."""
         if self._serving is None:
             raise RuntimeError("the actor was started again")
-        fine, answer, update = self._serving.do(kind, number, model, argument)
-        return (fine, answer), update
+        done = self._serving.do(kind, number, model, argument)
+        if done is None:
+            raise RuntimeError("the learner of the actor is closed")
+        return done[:2], done[2]
 
 
 #: The learner of this process, by the digest of its parcel.
@@ -125,13 +152,35 @@ def do_in_process(token: str, parcel: bytes | None, order: tuple[Any, ...] | Non
         if token not in _held:
             if parcel is None:
                 return None
-            forget()
+            _forget()
             _held[token] = Serving(parcel)
         serving = _held[token]
-    return serving.joined, None if order is None else serving.do(*order)
+    if order is None:
+        return serving.joined, None
+    done = serving.do(*order)
+    return None if done is None else (serving.joined, done)
 
 
-def forget() -> None:
-    """Closes the learner of this process, if there is one, and gives its memory back."""
+def forget(token: str, secs: float = 0.0) -> None:
+    """Closes the learner of this process, if it is the one of this token, and gives its memory back.
+
+    Args:
+        token: The digest of the learner's parcel.
+        secs: A pause afterwards, in which further orders go to other workers.
+    """
+    with _loading:
+        if token in _held:
+            _forget()
+    time.sleep(secs)
+
+
+def forget_in(executor: Executor, token: str, workers: int) -> None:
+    """Asks the workers of a caller's executor to close the learner. One that is busy for long keeps it until its next one."""
+    # It may be broken or shut down, and then its workers are gone.
+    with suppress(RuntimeError):
+        wait([executor.submit(forget, token, _PAUSE_SECS) for _ in range(workers)], _FORGET_SECS)
+
+
+def _forget() -> None:
     while _held:
         _held.popitem()[1].close()

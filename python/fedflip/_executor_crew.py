@@ -10,7 +10,7 @@ from typing import Any
 from fedflip._arguments import count, wrong
 from fedflip._cluster_crew import WORKERS_REMEDY, ClusterCrew
 from fedflip._cluster_engine import Answered, Event, Gone, Joined, Order
-from fedflip._cluster_worker import do_in_process, forget
+from fedflip._cluster_worker import do_in_process, forget, forget_in
 from fedflip._errors import FedflipError
 from fedflip._learner_layout import Array
 
@@ -21,12 +21,12 @@ class ExecutorCrew(ClusterCrew):
     """Workers that belong to a ``concurrent.futures.Executor``.
 
     A process of the executor loads learner and data once, with its first order. The model travels with each order, so
-    ``RayCrew`` and ``MpiCrew`` are faster for large models. Workers should have one thread each: set
-    ``OMP_NUM_THREADS=1`` where the executor starts them.
+    ``RayCrew`` and ``MpiCrew`` are faster for large models. Set ``OMP_NUM_THREADS=1`` where the executor starts them. Threads
+    of one process train built-in tasks at the same time, but learners of Python one after the other.
 
     Args:
-        executor: The executor; it stays open when the crew closes. Or a function that makes one: then the crew makes a new
-            executor after one has broken, and shuts it down at the end.
+        executor: The executor; it stays open. Or a function that makes one: then the crew makes another one after one has
+            broken, and shuts it down at the end.
         workers: The number of orders at a time: the number of workers of the executor.
         mixed: Admit workers that differ in processor, version or data.
         join_secs: The longest time without any worker.
@@ -51,10 +51,10 @@ class ExecutorCrew(ClusterCrew):
     ) -> None:
         super().__init__(mixed=mixed, join_secs=join_secs)
         if not isinstance(executor, Executor) and not callable(executor):
-            raise wrong(
-                "executor", executor, "an Executor", "give one, such as client.get_executor() of Dask"
-            )
+            remedy = "give one, such as client.get_executor() of Dask"
+            raise wrong("executor", executor, "an Executor", remedy)
         self.executor = executor
+        self._waits_at_close = not isinstance(executor, Executor)
         self.workers = count("workers", workers, least=1, remedy=WORKERS_REMEDY)
 
     def __repr__(self) -> str:
@@ -71,8 +71,7 @@ class _ExecutorEngine:
         self._source, self.slots = source, slots
         self._executor: Executor | None = source if isinstance(source, Executor) else None
         self._calls: dict[Future[Any], tuple[int, Order | None, Executor]] = {}
-        self._gone: dict[int, str] = {}
-        self._updates: dict[int, Array] = {}
+        self._gone, self._updates = dict[int, Gone](), dict[int, Array]()
 
     def start(self, parcel: bytes) -> None:
         self._parcel, self._token = parcel, sha256(parcel).hexdigest()
@@ -87,20 +86,21 @@ class _ExecutorEngine:
         self._submit(slot, order, False)
 
     def wait(self, secs: float) -> list[Event]:
-        events, gone, self._gone = list[Event](), self._gone, {}
+        events, gone, self._gone = list[Event](), self._gone, dict[int, Gone]()
         done, _ = wait(list(self._calls), 0 if gone else secs, FIRST_COMPLETED)
         for call in done:
             slot, order, executor = self._calls.pop(call)
             try:
                 found = call.result()
             except Exception as error:
-                if isinstance(error, BrokenExecutor) and executor is self._executor:
+                # A pool that breaks takes all its workers with it, whoever was to blame.
+                if (broke := isinstance(error, BrokenExecutor)) and executor is self._executor:
                     self._executor = None
-                gone.setdefault(slot, f"{type(error).__name__}: {error}")
+                gone.setdefault(slot, Gone(slot, f"{type(error).__name__}: {error}", broke))
                 continue
             events.extend(self._events(slot, order, found))
         self._calls = {call: what for call, what in self._calls.items() if what[0] not in gone}
-        return [*events, *(Gone(slot, why) for slot, why in gone.items())]
+        return [*events, *gone.values()]
 
     def _events(self, slot: int, order: Order | None, found: Any) -> list[Event]:
         if found is None:
@@ -121,23 +121,23 @@ class _ExecutorEngine:
     def close(self) -> None:
         for call in self._calls:
             call.cancel()
-        if self._executor is not None and not isinstance(self._source, Executor):
+        if self._executor is not None and isinstance(self._source, Executor):
+            forget_in(self._executor, self._token, self.slots)
+        elif self._executor is not None:
             self._executor.shutdown(wait=True)
-        # An executor of threads has the learner in this process.
-        forget()
+        forget(self._token)  # Threads have it in this process.
 
     def _submit(self, slot: int, order: Order | None, with_learner: bool) -> None:
         executor = self._executor = self._executor or self._another()
         what = None if order is None else (order.kind, order.number, order.model, order.argument)
         try:
             call = executor.submit(do_in_process, self._token, self._parcel if with_learner else None, what)
+            self._calls[call] = (slot, order, executor)
         except BrokenExecutor as error:
-            self._executor, self._gone[slot] = None, str(error)
+            self._executor, self._gone[slot] = None, Gone(slot, str(error), True)
         except RuntimeError as error:  # It is shut down.
             remedy = "leave the executor open until the run is over, then resume the run"
             raise FedflipError(f"the executor takes no more orders: {error}", remedy=remedy) from error
-        else:
-            self._calls[call] = (slot, order, executor)
 
     def _another(self) -> Executor:
         """A new executor in the place of one that has broken."""

@@ -10,7 +10,7 @@ from fedflip._cluster_crew import ClusterCrew
 from fedflip._cluster_engine import Answered, Event, Joined, Order
 from fedflip._errors import FedflipError
 from fedflip._learner_layout import Array
-from fedflip._mpi_ranks import ANSWER, MODEL, ORDER, UPDATE, received, take_part
+from fedflip._mpi_ranks import ANSWER, MODEL, ORDER, STOP, UPDATE, received, take_part
 
 __all__ = ["MpiCrew"]
 
@@ -58,6 +58,8 @@ class _MpiEngine:
         self._orders = [0] * self.slots
         self._at: dict[int, int] = {}
         self._training: set[int] = set()
+        #: The slots that do whole runs, by ticket.
+        self._runs: dict[int, int] = {}
         self._size = 0
 
     def start(self, parcel: bytes) -> None:
@@ -82,6 +84,8 @@ class _MpiEngine:
         self._orders[slot] += 1
         if order.kind == "train":
             self._training.add(order.ticket)
+        elif order.kind == "run":
+            self._runs[order.ticket] = slot
 
     def wait(self, secs: float) -> list[Event]:
         self._sending = [(request, memory) for request, memory in self._sending if not request.Test()]
@@ -95,6 +99,7 @@ class _MpiEngine:
             if ticket in self._training and fine:
                 self._at[ticket] = rank
             self._training.discard(ticket)
+            self._runs.pop(ticket, None)
             events.append(Answered(rank - 1, ticket, fine, answer))
         return events
 
@@ -104,6 +109,9 @@ class _MpiEngine:
         return update
 
     def close(self) -> None:
+        for ticket, slot in self._runs.items():
+            # A whole run may take hours.
+            self._sending.append((self._comm.isend(ticket, slot + 1, STOP), ticket))
         # Trainings that are under way end first: a message that nobody takes would block its worker.
         while any(self._orders) or self._at or self._sending:
             self.wait(0.1)

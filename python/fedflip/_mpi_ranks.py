@@ -6,6 +6,7 @@ import atexit
 import sys
 import time
 import traceback
+from collections import deque
 from functools import cache
 from typing import Any, NoReturn
 
@@ -14,10 +15,10 @@ import numpy as np
 from fedflip._cluster_worker import Serving
 from fedflip._learner_layout import Array
 
-__all__ = ["ANSWER", "MODEL", "ORDER", "UPDATE", "received", "take_part"]
+__all__ = ["ANSWER", "MODEL", "ORDER", "STOP", "UPDATE", "received", "take_part"]
 
-#: Kinds of messages: to a worker, its answers, models and packed learners, and updates.
-ORDER, ANSWER, MODEL, UPDATE = 1, 2, 3, 4
+#: Kinds of messages: to a worker, its answers, models and packed learners, updates, and whole runs that are to end.
+ORDER, ANSWER, MODEL, UPDATE, STOP = 1, 2, 3, 4, 5
 #: MPI itself waits with a whole processor; this looks again after a while.
 _LOOK_SECS = (0.0002, 0.005)
 
@@ -32,7 +33,7 @@ def take_part() -> Any:
     comm = MPI.COMM_WORLD
     if comm.rank > 0:
         try:
-            _serve(comm)
+            _Rank(comm).serve()
         except (Exception, KeyboardInterrupt):
             # The other ranks would wait for this one for ever, even at its exit.
             traceback.print_exc()
@@ -41,32 +42,83 @@ def take_part() -> Any:
     return comm
 
 
-def _serve(comm: Any) -> NoReturn:
-    """Does what rank 0 asks for, and ends the process when rank 0 is done."""
-    serving: Serving | None = None
-    models: dict[int, Array] = {}
-    while (order := received(comm, 0, ORDER)) is not None:
-        kind, ticket, number, argument = order
+class _Rank:
+    """A rank that does what rank 0 asks for.
+
+    Rank 0 takes an update when its turn has come, and may want an evaluation before that. While an update waits, the rank
+    therefore does everything but train.
+    """
+
+    def __init__(self, comm: Any) -> None:
+        self._comm = comm
+        self._serving: Serving | None = None
+        #: One model at a time is in use, and one more is on its way.
+        self._models: dict[int, Array] = {}
+        #: Trainings that wait until rank 0 has taken the last update, each with its model.
+        self._trainings: deque[tuple[Any, Array]] = deque()
+        #: The update that is on its way, with the memory that it is sent from.
+        self._sending: tuple[Any, Array] | None = None
+        self._stopped: set[int] = set()
+
+    def serve(self) -> NoReturn:
+        """Does everything, and ends the process when rank 0 is done."""
+        while True:
+            if self._sending is not None and self._sending[0].Test():
+                self._sending = None
+            if self._trainings and self._sending is None:
+                self._do(*self._trainings.popleft())
+            elif self._sending is None or self._comm.Iprobe(0, ORDER):
+                order = received(self._comm, 0, ORDER)
+                if order is None:
+                    break
+                self._take(*order)
+            else:
+                time.sleep(_LOOK_SECS[0])
+        if self._serving is not None:
+            self._serving.close()
+        sys.exit(0)
+
+    def _take(self, kind: str, ticket: int, number: int, argument: Any) -> None:
         if kind == "join":
             parcel = bytearray(argument)
-            comm.Recv(parcel, 0, MODEL)
-            if serving is not None:
-                serving.close()
-            serving, models = Serving(parcel), {}
-            comm.send((None, True, serving.joined), 0, ANSWER)
+            self._comm.Recv(parcel, 0, MODEL)
+            if self._serving is not None:
+                self._serving.close()
+            # Tickets count anew, so wishes to end earlier runs are void.
+            self._is_stopped(-1)
+            self._stopped.clear()
+            self._serving, self._models = Serving(parcel), {}
+            self._comm.send((None, True, self._serving.joined), 0, ANSWER)
         elif kind == "model":
-            # One at a time is in use, and one more is on its way.
-            models = {**dict(list(models.items())[-1:]), number: np.empty(argument, np.float32)}
-            comm.Recv(models[number], 0, MODEL)
-        elif serving is not None:
-            fine, answer, update = serving.do(kind, number, models[number], argument)
-            comm.send((ticket, fine, answer), 0, ANSWER)
-            if update is not None:
-                # Waits until rank 0 has room for the update.
-                comm.Send(np.ascontiguousarray(update), 0, UPDATE)
-    if serving is not None:
-        serving.close()
-    sys.exit(0)
+            self._models = {
+                **dict(list(self._models.items())[-1:]),
+                number: np.empty(argument, np.float32),
+            }
+            self._comm.Recv(self._models[number], 0, MODEL)
+        else:
+            order = ((kind, ticket, number, argument), self._models[number])
+            if kind == "train":
+                self._trainings.append(order)
+            else:
+                self._do(*order)
+
+    def _do(self, order: tuple[str, int, int, Any], model: Array) -> None:
+        kind, ticket, number, argument = order
+        if self._serving is None:
+            return
+        done = self._serving.do(kind, number, model, argument, lambda: self._is_stopped(ticket))
+        if done is None:
+            return
+        fine, answer, update = done
+        self._comm.send((ticket, fine, answer), 0, ANSWER)
+        if update is not None:
+            sent = np.array(update)
+            self._sending = (self._comm.Isend(sent, 0, UPDATE), sent)
+
+    def _is_stopped(self, ticket: int) -> bool:
+        while self._comm.Iprobe(0, STOP):
+            self._stopped.add(self._comm.recv(source=0, tag=STOP))
+        return ticket in self._stopped
 
 
 def received(comm: Any, rank: int | None, kind: int, secs: float | None = None) -> Any:

@@ -101,11 +101,10 @@ class NativeLearner:
         """The names of the metrics, and whether larger or smaller values are better."""
         return dict(self.native.metrics())
 
-    def whole_run(self, text: str) -> bytes:
-        """The folder of the run of another scenario with the same data, packed."""
-        from fedflip._cluster_runs import whole_run
-
-        return whole_run(text, self._made_of[2])
+    @property
+    def data_dir(self) -> str | None:
+        """The folder of data sets; None for that of the machine."""
+        return self._made_of[2]
 
     def data_digest(self) -> str:
         """The digest of all samples of all devices."""

@@ -295,7 +295,7 @@ def test_refusals_of_a_device_name_the_argument(tmp_path: Path) -> None:
         (("127.0.0.1:9",), {**plain, "give_up_secs": "soon"}, "give_up_secs", "soon", "seconds"),
         (("127.0.0.1:9",), {**plain, "save_model": tmp_path}, "save_model", str(tmp_path), "a file"),
         (("127.0.0.1:9",), {**plain, "learner": Line}, "learner", Line, "make an instance"),
-        (("127.0.0.1:9",), {**plain, "learner": 3}, "learner", 3, "members"),
+        (("127.0.0.1:9",), {**plain, "learner": 3}, "learner", 3, "attributes and methods"),
         (("127.0.0.1:9",), {**plain, "learner": Line(0), "data": "x.npz"}, "data", ["x.npz"], "leave one"),
         (("127.0.0.1:9",), {**plain, "on_error": "ignore"}, "on_error", "ignore", "'report'"),
     ]

@@ -640,4 +640,4 @@ def test_a_crew_of_processes_keeps_the_time_limit_of_a_native_task() -> None:
         "synthetic", train={"iterations": 1_000_000}, task={"hidden": 100}, rounds_max=1
     )
     with pytest.raises(LearnerError, match="took longer than 0.5 seconds, 2 times"):
-        fedflip.simulate(scenario, crew=ProcessCrew(1), timeout_secs=0.5, progress=False)
+        fedflip.simulate(scenario, plan="full", crew=ProcessCrew(1), timeout_secs=0.5, progress=False)

@@ -1,6 +1,5 @@
 //! Native tasks whose devices are trained by workers of Python: the run's side. What a worker does is in `native.rs`.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use fedflip_fleet::{Metrics, ModelVector};
@@ -49,31 +48,6 @@ impl Crews for HostCrews {
         })?;
         Ok(Arc::new(CrewedTrainer { native, workers: Arc::clone(&self.workers) }))
     }
-
-    fn runs_at_once(&self) -> usize {
-        Python::attach(|py| {
-            let count = self.workers.crew.bind(py).getattr("runs_at_once");
-            count.and_then(|count| count.extract()).unwrap_or(0)
-        })
-    }
-
-    /// The crew gives control back about once a second.
-    fn whole_runs(&self, runs: &[WholeRun], stop: &dyn Fn() -> bool) -> Result<(), LearnError> {
-        Python::attach(|py| {
-            let runs: Vec<(&str, &Path)> = runs.iter().map(|run| (&*run.text, &*run.folder)).collect();
-            let done = || -> PyResult<()> {
-                let steps = self.workers.call(py, "whole_runs", (runs,))?;
-                for step in steps.try_iter()? {
-                    step?;
-                    if stop() {
-                        break;
-                    }
-                }
-                Ok(())
-            };
-            done().map_err(|error| self.workers.failed(py, error))
-        })
-    }
 }
 
 /// A native task that workers train. First models, losses and evaluations are those of this process, which has the data.
@@ -104,6 +78,14 @@ impl Trainer for CrewedTrainer {
 
     fn workers(&self) -> Option<WorkersNote> {
         self.workers.note()
+    }
+
+    fn runs_at_once(&self) -> usize {
+        self.workers.runs_at_once()
+    }
+
+    fn whole_runs(&self, runs: &[WholeRun], stop: &dyn Fn() -> bool) -> Result<(), LearnError> {
+        self.workers.whole_runs(runs, stop)
     }
 
     fn test(&self, model: &Arc<ModelVector>, threads: usize) -> Option<Result<Metrics, LearnError>> {

@@ -9,7 +9,7 @@ use fedflip_learn::metrics::{Direction, Display, Formula};
 use fedflip_learn::sgd::picks;
 use fedflip_learn::{Crew, LearnError, Metric, TrainKey, metrics};
 use fedflip_run::Trainer;
-use fedflip_run::trainer::WorkersNote;
+use fedflip_run::trainer::{WholeRun, WorkersNote};
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -109,6 +109,14 @@ impl Trainer for ForeignTrainer {
 
     fn workers(&self) -> Option<WorkersNote> {
         self.workers.note()
+    }
+
+    fn runs_at_once(&self) -> usize {
+        self.workers.runs_at_once()
+    }
+
+    fn whole_runs(&self, runs: &[WholeRun], stop: &dyn Fn() -> bool) -> Result<(), LearnError> {
+        self.workers.whole_runs(runs, stop)
     }
 
     fn with_crew(&self, _threads: usize, body: &mut dyn FnMut(&mut dyn Crew)) -> Result<(), LearnError> {

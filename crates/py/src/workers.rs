@@ -1,7 +1,9 @@
 //! The workers of a run that are one Python object: calls of its methods, and what they raise.
 
+use std::path::Path;
+
 use fedflip_learn::LearnError;
-use fedflip_run::trainer::WorkersNote;
+use fedflip_run::trainer::{WholeRun, WorkersNote};
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -29,6 +31,37 @@ impl Workers {
             let note = self.crew.bind(py).call_method0("note").ok()?;
             let (crew, joined, mixed) = note.extract().ok()?;
             Some(WorkersNote { crew, joined, mixed })
+        })
+    }
+
+    /// How many whole runs the crew does at the same time: one of threads or processes does none.
+    pub(crate) fn runs_at_once(&self) -> usize {
+        Python::attach(|py| {
+            let count = self.crew.bind(py).getattr("runs_at_once");
+            count.and_then(|count| count.extract()).unwrap_or(0)
+        })
+    }
+
+    /// Lets the crew do whole runs. It gives control back about once a second.
+    pub(crate) fn whole_runs<'r>(
+        &self,
+        runs: &'r [WholeRun],
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(), LearnError> {
+        Python::attach(|py| {
+            let parts = |run: &'r WholeRun| (&*run.text, run.fleet.as_deref(), &*run.folder);
+            let runs: Vec<(&str, Option<&[u8]>, &Path)> = runs.iter().map(parts).collect();
+            let done = || -> PyResult<()> {
+                let steps = self.call(py, "whole_runs", (runs,))?;
+                for step in steps.try_iter()? {
+                    step?;
+                    if stop() {
+                        break;
+                    }
+                }
+                Ok(())
+            };
+            done().map_err(|error| self.failed(py, error))
         })
     }
 

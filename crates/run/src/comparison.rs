@@ -1,7 +1,6 @@
 //! Every scheme with every seed, under equal settings, to the target: what the paper's Table I is made from.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fedflip_learn::Crew;
 use fedflip_plan::{Constants, PlanError, Scheme};
@@ -80,8 +79,9 @@ impl Comparison<'_> {
         let mut order: Vec<usize> = (0..self.schemes.len()).collect();
         order.sort_by_key(|&place| self.schemes[place] != self.reference);
         let (mut done, mut warned, mut limit_hours) = (Vec::new(), Vec::new(), None);
-        let spread = self.spread(std::iter::once(&self.reference), None, session)?;
-        let Some(mut spread) = spread else { return Ok(None) };
+        if !self.spread(std::iter::once(&self.reference), None, session)? {
+            return Ok(None);
+        }
         for (number, place) in order.into_iter().enumerate() {
             let scheme = self.schemes[place].clone();
             let scenario = self.scenario_of(&scheme);
@@ -89,7 +89,7 @@ impl Comparison<'_> {
                 Ok(planned) => {
                     self.warn(&planned, &scenario, &mut warned, session);
                     let first = number as u64 * self.seeds;
-                    self.seeds((&scenario, &planned), (first, limit_hours), (&spread, crew), session)?
+                    self.seeds((&scenario, &planned), (first, limit_hours), crew, session)?
                 }
                 // A program whose scheme raises is to know at once.
                 Err(RunError::Plan(error)) if !matches!(error, PlanError::Custom(_)) => {
@@ -105,8 +105,9 @@ impl Comparison<'_> {
             if scheme == self.reference {
                 limit_hours = self.give_up.zip(entry.whole_hours()).map(|(factor, hours)| factor * hours);
                 let others = self.schemes.iter().filter(|scheme| **scheme != self.reference);
-                let Some(more) = self.spread(others, limit_hours, session)? else { return Ok(None) };
-                spread.extend(more);
+                if !self.spread(others, limit_hours, session)? {
+                    return Ok(None);
+                }
             }
             done.push((place, entry));
         }
@@ -135,7 +136,7 @@ impl Comparison<'_> {
         &self,
         (scenario, planned): (&Scenario, &Planned),
         (first, limit_hours): (u64, Option<f64>),
-        (spread, crew): (&BTreeSet<PathBuf>, &mut dyn Crew),
+        crew: &mut dyn Crew,
         session: &mut Session<'_>,
     ) -> Result<Option<Entry>, RunError> {
         let scheme = scenario.plan.scheme.clone();
@@ -150,7 +151,7 @@ impl Comparison<'_> {
                 Some(Some(Place::Repeated(folder))) => (Some(folder), true, None),
                 Some(Some(Place::Done(folder, fold))) => (Some(folder), false, Some(fold)),
             };
-            let is_there = repeats || out.as_ref().is_some_and(|out| spread.contains(out));
+            let is_there = repeats || out.as_ref().is_some_and(|out| session.spread.contains(out));
             let all = self.schemes.len() as u64 * self.seeds;
             let single = Single {
                 setup: self.setup,

@@ -1,64 +1,141 @@
-//! Whole runs of a comparison on the workers of a host: these keep all workers busy without a word between them.
+//! Whole runs on the workers of a host: these keep all workers busy without a word between them.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
-
+use fedflip_fleet::csv_file;
 use fedflip_plan::Scheme;
-use fedflip_scenario::Scenario;
+use fedflip_scenario::{FleetSource, InMemory, Scenario, Source};
 
 use crate::comparison::Comparison;
 use crate::error::RunError;
 use crate::session::Session;
-use crate::trainer::WholeRun;
+use crate::trainer::{Trainer, WholeRun};
+
+/// A run that one worker could do.
+struct Candidate {
+    run: WholeRun,
+    /// The mean number of devices that train at the same time if all workers share the run.
+    participants: f64,
+}
 
 impl Comparison<'_> {
-    /// Spreads the runs of some schemes among workers: as many as keep all workers busy; returns their folders, or none if it was
-    /// interrupted. The others are trained one by one, each by all workers.
+    /// Spreads the runs of some schemes among workers: as many as keep the workers busiest. The others are trained one by one,
+    /// each by all workers. False if it was interrupted.
     pub(crate) fn spread<'s>(
         &self,
         schemes: impl Iterator<Item = &'s Scheme>,
         limit_hours: Option<f64>,
         session: &mut Session<'_>,
-    ) -> Result<Option<BTreeSet<PathBuf>>, RunError> {
-        let Some(crews) = session.crews.clone() else { return Ok(Some(BTreeSet::new())) };
+    ) -> Result<bool, RunError> {
         // Shards divide the runs already, and a retimed run costs less than any worker.
-        let at_once =
-            if self.part.is_none() && session.trainings.is_none() { crews.runs_at_once() } else { 0 };
-        if at_once < 2 {
-            return Ok(Some(BTreeSet::new()));
+        let is_free = self.part.is_none() && session.trainings.is_none();
+        if !is_free || self.setup.trainer.runs_at_once() < 2 {
+            return Ok(true);
         }
-        let mut runs = Vec::new();
-        for scheme in schemes {
-            let scenario = self.scenario_of(scheme);
-            if self.setup.plan(&scenario, Some(self.constants)).is_ok() {
-                let of_seed = |number| self.whole_run(&scenario, number, limit_hours).transpose();
-                runs.extend((0..self.seeds).filter_map(of_seed).collect::<Result<Vec<_>, _>>()?);
-            }
-        }
-        runs.truncate(runs.len() / at_once * at_once);
-        if !runs.is_empty() {
-            let what = format!("training {} complete runs on {at_once} workers", runs.len());
-            let stop = session.stop;
-            session.observers.while_working(&what, || crews.whole_runs(&runs, stop))?;
-        }
-        let interrupted = runs.iter().any(|run| !run.folder.exists());
-        Ok((!interrupted).then(|| runs.into_iter().map(|run| run.folder).collect()))
+        let candidates = self.candidates(schemes, limit_hours, session)?;
+        spread(&*self.setup.trainer, candidates, session)
     }
 
-    /// The run of a seed, if it has not begun and one text says all about it.
-    fn whole_run(
+    /// The runs of some schemes that have not begun, and that a worker could do; none if a folder must not be resumed, which
+    /// whoever runs the comparison is told at once.
+    fn candidates<'s>(
         &self,
-        scenario: &Scenario,
-        number: u64,
+        schemes: impl Iterator<Item = &'s Scheme>,
         limit_hours: Option<f64>,
-    ) -> Result<Option<WholeRun>, RunError> {
-        let (scenario, warm_start) = self.run_of(scenario, number, limit_hours)?;
-        let folder = self.out.map(|out| out.join(Self::folder_of(&scenario)));
-        let Some(folder) = folder.filter(|folder| warm_start.is_none() && !folder.exists()) else {
-            return Ok(None);
-        };
-        let text = scenario.stored();
-        let is_whole = Scenario::from_toml(&text).is_ok_and(|read| read == scenario);
-        Ok(is_whole.then_some(WholeRun { text, folder }))
+        session: &Session<'_>,
+    ) -> Result<Vec<Candidate>, RunError> {
+        let mut candidates = Vec::new();
+        for scheme in schemes {
+            let scenario = self.scenario_of(scheme);
+            let Ok(planned) = self.setup.plan(&scenario, Some(self.constants)) else { continue };
+            for number in 0..self.seeds {
+                let (scenario, warm_start) = self.run_of(&scenario, number, limit_hours)?;
+                let Some(folder) = self.out.map(|out| out.join(Self::folder_of(&scenario))) else { continue };
+                let is_there = folder.exists();
+                if is_there && !session.resume && !session.spread.contains(&folder) {
+                    return Ok(Vec::new());
+                }
+                if is_there || warm_start.is_some() {
+                    continue;
+                }
+                if let Some((text, fleet)) = as_text(&scenario) {
+                    let participants = planned.expected.participants;
+                    candidates.push(Candidate { run: WholeRun { text, fleet, folder }, participants });
+                }
+            }
+        }
+        Ok(candidates)
+    }
+}
+
+/// Lets workers do as many of the runs as keep them busiest; false if it was interrupted.
+fn spread(
+    trainer: &dyn Trainer,
+    mut candidates: Vec<Candidate>,
+    session: &mut Session<'_>,
+) -> Result<bool, RunError> {
+    let at_once = trainer.runs_at_once();
+    let participants: Vec<f64> = candidates.iter().map(|candidate| candidate.participants).collect();
+    candidates.truncate(worth_spreading(at_once, &participants));
+    if candidates.is_empty() {
+        return Ok(true);
+    }
+    let runs: Vec<WholeRun> = candidates.into_iter().map(|candidate| candidate.run).collect();
+    let what = format!("training {} complete runs on {} workers", runs.len(), at_once.min(runs.len()));
+    let stop = session.stop;
+    session.observers.while_working(&what, || trainer.whole_runs(&runs, stop))?;
+    let is_over = runs.iter().all(|run| run.folder.exists());
+    session.spread.extend(runs.into_iter().map(|run| run.folder));
+    Ok(is_over)
+}
+
+/// How many of the runs keep the workers busiest as whole ones: the same number for each worker, and the rest too if it is
+/// larger than the cohorts that workers would share.
+fn worth_spreading(at_once: usize, participants: &[f64]) -> usize {
+    if at_once < 2 {
+        return 0;
+    }
+    let rest = participants.len() % at_once;
+    let shared: f64 = participants.iter().rev().take(rest).map(|count| count.min(at_once as f64)).sum();
+    let is_worth = (rest * rest) as f64 > shared;
+    participants.len() - if is_worth { 0 } else { rest }
+}
+
+/// The scenario as a text, and its fleet as CSV if a file has it; none if that is not all.
+fn as_text(scenario: &Scenario) -> Option<(String, Option<Vec<u8>>)> {
+    let (mut said, mut memory, mut csv) = (scenario.clone(), InMemory::default(), None);
+    if let FleetSource::File { name, fleet, in_memory } = &mut said.fleet {
+        let mut bytes = Vec::new();
+        csv_file::write(fleet, &mut bytes).ok()?;
+        memory.fleet = Some(std::sync::Arc::new(csv_file::read(&bytes[..], name).ok()?));
+        (*name, *in_memory) = (fedflip_record::folder::FLEET.to_owned(), true);
+        csv = Some(bytes);
+    }
+    if said.task.is_external() {
+        // The program that has the learner makes the first model there, too.
+        memory.initial.clone_from(&said.initial);
+    }
+    let text = scenario.stored();
+    let source = Source::of_text(&text, "the scenario").with_memory(memory);
+    let is_all = source.scenario(&[]).is_ok_and(|read| read == said);
+    is_all.then_some((text, csv))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_are_kept_as_busy_as_possible() {
+        // 18 runs on 64 workers keep 18 of them busy, a shared cohort of 10 keeps 10.
+        assert_eq!(worth_spreading(64, &[10.0; 18]), 18);
+        assert_eq!(worth_spreading(64, &[100.0; 18]), 0);
+        assert_eq!(worth_spreading(64, &[10.0; 10]), 0);
+        // The same number for each worker, and then the rest.
+        assert_eq!(worth_spreading(8, &[100.0; 50]), 48);
+        assert_eq!(worth_spreading(8, &[1.5; 50]), 50);
+        assert_eq!(worth_spreading(2, &[24.0; 3]), 2);
+        // The rest alone decides: its cohorts are the ones that would be shared.
+        assert_eq!(worth_spreading(4, &[50.0, 50.0, 50.0, 50.0, 1.0, 1.0]), 6);
+        assert_eq!(worth_spreading(4, &[1.0, 1.0, 1.0, 1.0, 50.0, 50.0]), 4);
+        assert_eq!(worth_spreading(1, &[1.0; 5]), 0);
     }
 }

@@ -29,6 +29,17 @@ pub trait Trainer: Send + Sync {
         None
     }
 
+    /// How many whole runs those workers do at the same time; 0 if they do none.
+    fn runs_at_once(&self) -> usize {
+        0
+    }
+
+    /// Lets those workers do whole runs, each on one of them. The folder of a run is there as soon as the run is over, as if it
+    /// had been done here. Returns early, with some runs undone, soon after `stop` says so.
+    fn whole_runs(&self, _runs: &[WholeRun], _stop: &dyn Fn() -> bool) -> Result<(), LearnError> {
+        Ok(())
+    }
+
     /// The metrics of a model on test samples that no evaluation has looked at before; none if there are no such samples.
     fn test(&self, _model: &Arc<ModelVector>, _threads: usize) -> Option<Result<Metrics, LearnError>> {
         None
@@ -39,24 +50,15 @@ pub trait Trainer: Send + Sync {
 pub trait Crews: Send + Sync {
     /// What trains a scenario's task with these workers. `native` has the data of the same task in this process.
     fn trainer(&self, scenario: &Scenario, native: Arc<dyn Trainer>) -> Result<Arc<dyn Trainer>, LearnError>;
-
-    /// How many whole runs the workers of an open crew do at the same time; 0 if they do none.
-    fn runs_at_once(&self) -> usize {
-        0
-    }
-
-    /// Does whole runs, each on one worker. The folder of a run is there as soon as the run is over, as if it had been done
-    /// here. Returns early, with some runs undone, soon after `stop` says so.
-    fn whole_runs(&self, _runs: &[WholeRun], _stop: &dyn Fn() -> bool) -> Result<(), LearnError> {
-        Ok(())
-    }
 }
 
 /// A run that one worker does from its beginning to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WholeRun {
-    /// The scenario, which needs no files.
+    /// The scenario, which needs no files but that of its fleet.
     pub text: String,
+    /// The fleet as CSV, if a file has it.
+    pub fleet: Option<Vec<u8>>,
     /// Where the run goes.
     pub folder: PathBuf,
 }

@@ -182,14 +182,14 @@ def test_comparisons_spread_whole_runs_among_the_workers_of_an_executor(tmp_path
     for name in names:
         assert_same(tmp_path / "pool" / "runs" / name, tmp_path / "one" / "runs" / name)
         [session] = json.loads((tmp_path / "pool" / "runs" / name / "host.json").read_text())["sessions"]
-        assert "workers" not in session, "the run was not a whole one"
+        assert session["workers"] == {"crew": "ExecutorCrew", "joined": 1}, "the run was not a whole one"
 
 
 def test_a_whole_run_that_fails_on_a_worker_is_told_with_its_reason(tmp_path: Path) -> None:
     crew = ff.ExecutorCrew(pool, workers=2)
     crew.open(NativeLearner(ff.Scenario("synthetic").to_toml()))
     with crew, pytest.raises(ff.FedflipError, match="synthetic"):
-        list(crew.whole_runs([("[task]\nname = 'syntetic'", str(tmp_path / "run"))]))
+        list(crew.whole_runs([("[task]\nname = 'syntetic'", None, str(tmp_path / "run"))]))
     assert not list(tmp_path.iterdir())
 
 

@@ -36,8 +36,8 @@ def test_workers_that_differ_are_refused_or_remembered(other: Report, words: str
     assert words in caught.value.problem
     mixed.admit(other)
     mixed.admit(other)
-    [sentence] = mixed.different
-    assert words in sentence and mixed.workers == {"a:1", "b:2"}
+    [(name, sentence)] = mixed.different.items()
+    assert name == "b:2" and words in sentence and mixed.workers == {"a:1", "b:2"}
 
 
 def test_workers_are_compared_with_a_driver_that_trains_nothing() -> None:

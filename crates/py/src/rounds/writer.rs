@@ -1,5 +1,6 @@
 //! Run folders of rounds that a program runs itself.
 
+use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -8,9 +9,11 @@ use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::model_file;
 use fedflip_record::checkpoint::Mark;
 use fedflip_record::folder::Contents;
-use fedflip_record::{Checkpoint, Deployed, End, Header, Initial, Line, Round, RunFolder, Start};
+use fedflip_record::{
+    Checkpoint, Deployed, End, Header, Initial, Line, RecordError, Round, RunFolder, Start,
+};
 use fedflip_run::header;
-use fedflip_scenario::{FREE_KEYS, InitialModel};
+use fedflip_scenario::{FREE_KEYS, InitialModel, Scenario};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -48,25 +51,9 @@ impl RunWriter {
         resume: bool,
     ) -> PyResult<Self> {
         let scenario = &scenario.scenario;
-        let task = scenario.external().map_err(Failure::from)?;
-        let params = task.map(|task| task.params().to_vec()).unwrap_or_default();
-        let parameters = params.iter().map(|(_, spec)| spec.len()).sum();
-        let metrics: Vec<_> = metrics.iter().map(|(name, mode)| metric(name, mode == "min")).collect();
-        let planned = &plan.planned;
-        let first = header((scenario, false), (parameters, &metrics), &planned.schedule, planned.expected);
-        let header = Header { deployed: is_real.then(Deployed::default), ..first };
-        let mut fleet = Vec::new();
-        // Memory takes whatever is written to it.
-        let _ = csv_file::write(&plan.fleet, &mut fleet);
-        let initial = scenario.initial.as_ref().map(|model| (InitialModel::COPY, model.bytes.as_slice()));
-        let contents = Contents {
-            run: scenario.stored(),
-            free_keys: FREE_KEYS,
-            fleet,
-            plan: planned.schedule.csv(&plan.fleet),
-            header: header.clone(),
-            copies: initial.into_iter().collect(),
-        };
+        let params = params(scenario)?;
+        let contents = contents(scenario, plan, &params, (&metrics, is_real));
+        let header = contents.header.clone();
         let opened = py.detach(|| RunFolder::open(&folder, &contents, resume));
         let (opened, start) = opened.map_err(Failure::from)?;
         let rounds = match &start {
@@ -75,6 +62,19 @@ impl RunWriter {
             Start::Ended(end) => end.rounds,
         };
         Ok(Self { header, params, folder: Mutex::new(Some(opened)), rounds: Mutex::new(rounds), start })
+    }
+
+    /// Refuses a folder that holds neither this run nor room for one, and makes it if there is none.
+    #[staticmethod]
+    fn prepare(py: Python<'_>, folder: PathBuf, scenario: &PyScenario, plan: &PyPlan) -> PyResult<()> {
+        let scenario = &scenario.scenario;
+        // Metrics are known later, and no file beside the records has them.
+        let contents = contents(scenario, plan, &params(scenario)?, (&[], false));
+        let made = py.detach(|| {
+            RunFolder::check_free(&folder, &contents)?;
+            fs::create_dir_all(&folder).map_err(RecordError::io(&folder, "cannot be made"))
+        });
+        Ok(made.map_err(Failure::from)?)
     }
 
     /// The names of the model's tensors, in the order of its numbers.
@@ -187,6 +187,37 @@ impl RunWriter {
             return refuse(format!("the metric {name} is not declared in the header"));
         }
         Ok(())
+    }
+}
+
+/// The tensors of the model.
+fn params(scenario: &Scenario) -> Result<Vec<(String, ParamSpec)>, Failure> {
+    let task = scenario.external()?;
+    Ok(task.map(|task| task.params().to_vec()).unwrap_or_default())
+}
+
+/// What a run folder holds from its beginning. Metrics have a name and `max` or `min`.
+fn contents<'a>(
+    scenario: &'a Scenario,
+    plan: &PyPlan,
+    params: &[(String, ParamSpec)],
+    (metrics, is_real): (&[(String, String)], bool),
+) -> Contents<'a> {
+    let parameters = params.iter().map(|(_, spec)| spec.len()).sum();
+    let metrics: Vec<_> = metrics.iter().map(|(name, mode)| metric(name, mode == "min")).collect();
+    let planned = &plan.planned;
+    let first = header((scenario, false), (parameters, &metrics), &planned.schedule, planned.expected);
+    let mut fleet = Vec::new();
+    // Memory takes whatever is written to it.
+    let _ = csv_file::write(&plan.fleet, &mut fleet);
+    let initial = scenario.initial.as_ref().map(|model| (InitialModel::COPY, model.bytes.as_slice()));
+    Contents {
+        run: scenario.stored(),
+        free_keys: FREE_KEYS,
+        fleet,
+        plan: planned.schedule.csv(&plan.fleet),
+        header: Header { deployed: is_real.then(Deployed::default), ..first },
+        copies: initial.into_iter().collect(),
     }
 }
 
