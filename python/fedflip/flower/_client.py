@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib
+import importlib.util
 import random
 import sys
 import traceback
@@ -58,20 +61,35 @@ def execute(app: Any, message: Message, context: Context, seed: int | None) -> O
 
 
 def seed_everything(seed: int) -> None:
-    """Seeds the global generators of Python, numpy and, if it is loaded, PyTorch."""
+    """Seeds the global generators of Python, numpy and, if it is installed, PyTorch."""
     random.seed(seed)
     np.random.seed(seed % 2**32)
-    torch = sys.modules.get("torch")
+    torch = _torch()
     if torch is not None:
         torch.manual_seed(seed % 2**63)
+
+
+@functools.cache
+def _is_installed(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
+def _torch() -> Any:
+    """PyTorch; None where it is missing. Client code may import it in a message, which is too late to seed it."""
+    if "torch" not in sys.modules and _is_installed("torch"):
+        # An installation that is broken is the app's to notice, if it needs PyTorch.
+        with contextlib.suppress(Exception):
+            importlib.import_module("torch")
+    return sys.modules.get("torch")
 
 
 @contextlib.contextmanager
 def kept_random_state() -> Iterator[None]:
     """Leaves the global generators as they were: clients in this process do not change the server's numbers."""
     python, numpy = random.getstate(), np.random.get_state()
-    torch = sys.modules.get("torch")
+    torch = _torch()
     of_torch = torch.get_rng_state() if torch is not None else None
+    of_cuda = torch.cuda.get_rng_state_all() if _has_cuda(torch) else None
     try:
         yield
     finally:
@@ -79,3 +97,13 @@ def kept_random_state() -> Iterator[None]:
         np.random.set_state(numpy)
         if torch is not None:
             torch.set_rng_state(of_torch)
+        if of_cuda is not None:
+            torch.cuda.set_rng_state_all(of_cuda)
+        elif _has_cuda(torch):
+            # A client was the first to use the graphics cards. They would have begun with the server's seed.
+            torch.cuda.manual_seed_all(torch.initial_seed())
+
+
+def _has_cuda(torch: Any) -> bool:
+    """Whether this process uses graphics cards. To ask for their generators would start them."""
+    return torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized()

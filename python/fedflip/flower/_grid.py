@@ -122,6 +122,8 @@ class VirtualGrid(Grid):
             evaluate_share=number("evaluate_share", evaluate_share, least=0, most=100),
             weighted_by=text("weighted_by_key", weighted_by_key),
         )
+        #: Fleets that were measured on this grid.
+        self._measured: list[Fleet] = []
         self._flower_run = _CallableRun.create_empty(RUN_ID)
         self._flower_run.__dict__["_grid"] = self
 
@@ -129,6 +131,14 @@ class VirtualGrid(Grid):
     def now(self) -> float:
         """The virtual time in seconds since the run began."""
         return self._rounds.clock.now_secs
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        """What decides times and losses, beside the keys of the scenario."""
+        payload = "measured" if self._rounds.is_measured else "fleet"
+        seed = None if self._seed is None else int(self._seed)
+        share = float(self._rounds.evaluate_share)
+        return {"clock": "virtual", "seed": seed, "payload": payload, "evaluate_share": share}
 
     @property
     def partitions(self) -> dict[int, int]:

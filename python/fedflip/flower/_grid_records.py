@@ -63,10 +63,11 @@ class GridRecords:
         record = next(iter(wave[0][1].content.array_records.values()), ArrayRecord())
         arrays = numbers_of(record)
         if self._records is None:
-            self._folder.check_free()
             self._layout = Layout(arrays)
             model = (self._layout, self._layout.flat(arrays))
-            self._records = RunRecords(self._folder, model, metrics=self._metrics)
+            records = RunRecords(self._folder, model, metrics=self._metrics)
+            records.prepare(len(self._early[0]["cohort"]) if self._early else len(wave))
+            self._records = records
             for early in self._early:
                 self._records.round(early)
         if Layout(arrays).tensors == self._layout.tensors:
@@ -83,11 +84,13 @@ class GridRecords:
 
     def round(self, record: dict[str, Any]) -> None:
         """A round is over; its evaluation may follow."""
-        self._rounds = int(record["round"])
+        self._rounds += 1
+        # A strategy counts its own rounds: it begins at 1 after other rounds, or later than that when it resumes.
+        numbered = {**record, "round": self._rounds}
         if self._records is not None:
-            self._records.round(record)
+            self._records.round(numbered)
         elif self._folder is not None:
-            self._early.append(record)
+            self._early.append(numbered)
 
     def evaluated(self, metrics: Mapping[str, float]) -> None:
         """An evaluation of the model after the last round, or of the first model."""

@@ -45,7 +45,7 @@ class GridRounds:
         weighted_by: str,
     ) -> None:
         self.clock, self._clients, self._records = clock, clients, records
-        self.is_measured, self._evaluate_share, self._weighted_by = is_measured, evaluate_share, weighted_by
+        self.is_measured, self.evaluate_share, self._weighted_by = is_measured, evaluate_share, weighted_by
         self._replies: dict[str, Message] = {}
         self._messages = self._round = 0
         #: The pushes since the last round that trained nothing. With the round, it decides their random numbers, so that
@@ -123,13 +123,13 @@ class GridRounds:
         number = self._round * _ASKED_MAX + min(self._asked, _ASKED_MAX)
         outcomes = self._clients.outcomes(wave, number, kind)
         lost: dict[int, str] = {}
-        if kind == EVALUATE and self._evaluate_share > 0:
+        if kind == EVALUATE and self.evaluate_share > 0:
             lost = timed_round(
                 self.clock,
                 EVALUATIONS_FROM + number,
                 [device for device, _ in wave],
                 payload_mbit=[_reply_mbit(outcomes[device]) for device, _ in wave],
-                compute_factor=self._evaluate_share,
+                compute_factor=self.evaluate_share,
                 deadline_secs=timeout,
             ).lost
         contents = self._answers(wave, outcomes, lost)

@@ -2,87 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flwr.serverapp import Grid
-
-from fedflip._errors import FedflipError
-from fedflip._plan import Plan
+from fedflip._errors import FedflipError, InputError
 from fedflip._run import open as open_run
-from fedflip.flower._grid import VirtualGrid
+from fedflip.flower._clock import Clock
 from fedflip.flower._records import Folder, RunRecords
 from fedflip.flower._server import ServerModel
 
-__all__ = ["Clock", "Journal"]
+__all__ = ["Journal"]
 
 #: Files that belong to a checkpoint; those of the last two are kept. Other files in the folder are somebody else's.
 _BESIDE = re.compile(r"(?:arrays-(\d+)\.npz|clients-(\d+)\.bin)")
-
-
-class Clock:
-    """The time of a run: virtual on a VirtualGrid, and otherwise that of the clock on the wall."""
-
-    def __init__(self, grid: Grid) -> None:
-        self.virtual = grid if isinstance(grid, VirtualGrid) else None
-        self._offset_secs = -time.monotonic()
-        self._start_secs = 0.0
-
-    @property
-    def now(self) -> float:
-        """The seconds since the run began."""
-        return self.virtual.now if self.virtual is not None else self._offset_secs + time.monotonic()
-
-    def resume(self, round: int, secs: float) -> None:
-        """Continues after a round of an earlier process."""
-        self._offset_secs += secs
-        if self.virtual is not None:
-            self.virtual._rounds.resume(round, secs)
-
-    def begin_round(self, round: int, plan: Plan) -> None:
-        """The next push is this round."""
-        self._start_secs = self.now
-        if self.virtual is not None:
-            self.virtual._rounds.announce(round, plan)
-
-    def reasons(self, lost: dict[int, str]) -> dict[int, str]:
-        """Why clients are lost; a virtual clock knows more than their replies say."""
-        timed = self.virtual._rounds.last if self.virtual is not None else None
-        return (
-            lost
-            if timed is None
-            else {device: timed.lost.get(device, reason) for device, reason in lost.items()}
-        )
-
-    def record(
-        self,
-        round: int,
-        cohort: list[int],
-        took_secs: Mapping[int, float],
-        lost: Mapping[int, str],
-        loss: Any,
-    ) -> dict[str, Any]:
-        """The round that is over, as a line of records. On the wall's clock, the bandwidth of a client is not known."""
-        if self.virtual is not None and self.virtual._rounds.last is not None:
-            timed = self.virtual._rounds.last
-            return timed.record(loss, [device for device in lost if device not in timed.lost])
-        round_secs = self.now - self._start_secs
-        return {
-            "round": round,
-            "start_secs": self._start_secs,
-            "round_secs": round_secs,
-            "cohort": cohort,
-            "mbps": [0.0] * len(cohort),
-            "compute_secs": [
-                min(max(took_secs.get(device, round_secs), 0.0), round_secs) for device in cohort
-            ],
-            "upload_secs": [0.0] * len(cohort),
-            "lost": [{"device": device, "reason": lost[device]} for device in sorted(lost)],
-            "train_loss": loss,
-        }
+#: The settings of the clock that are no keys of a scenario.
+_SETTINGS = "clock.json"
 
 
 class Journal:
@@ -90,7 +27,6 @@ class Journal:
 
     Args:
         out: The folder.
-        plan: The plan.
         keys: The keys of the scenario.
         server: The model on the server.
         clock: The time of the run.
@@ -101,7 +37,6 @@ class Journal:
     def __init__(
         self,
         out: str | os.PathLike[str],
-        plan: Plan,
         keys: Mapping[str, Any],
         server: ServerModel,
         clock: Clock,
@@ -112,17 +47,19 @@ class Journal:
         if virtual is not None:
             # The folder shows the clock that the rounds were on.
             keys = {**virtual._keys, **keys}
-        self._folder = Folder(out, plan.fleet, keys, plan, is_real=virtual is None)
+        self._folder = Folder(out, clock.plan.fleet, keys, clock.plan, is_real=virtual is None)
         self._server, self._clock = server, clock
         first = (server.layout, server.first)
-        self.records = RunRecords(self._folder, first, server.vectors, checkpoint_secs, metrics)
+        settings = {_SETTINGS: json.dumps(clock.settings).encode()}
+        self.records = RunRecords(self._folder, first, server.vectors, checkpoint_secs, metrics, settings)
         self._kept_rounds: list[int] = []
 
     def begin(self, resume: bool) -> int:
         """Opens a folder that holds the run already, and returns the number of its rounds."""
         if not resume or not self._folder.is_begun:
-            self._folder.check_free()
+            self.records.prepare()
             return 0
+        self._check_settings()
         after = self.records.resumed()
         if self.records.ended is not None:
             return self._ended(self.records.ended)
@@ -134,6 +71,26 @@ class Journal:
         self._kept_rounds = [round]
         self._restore_clients(round)
         return round
+
+    def _check_settings(self) -> None:
+        """Refuses to resume a run on another clock. Folders of earlier versions do not tell theirs."""
+        path = self._folder.out / _SETTINGS
+        if not path.is_file():
+            return
+        try:
+            before: Mapping[str, Any] = dict(json.loads(path.read_bytes()))
+        except (OSError, ValueError, TypeError) as error:
+            raise FedflipError(
+                f"{path} cannot be read: {error}", remedy="restore the folder from a copy"
+            ) from error
+        for name, value in self._clock.settings.items():
+            if name in before and before[name] != value:
+                raise InputError(
+                    f"{self._folder.out}: the run has {name} = {before[name]!r}, and the grid has {value!r}",
+                    where=name,
+                    value=value,
+                    remedy="resume on a grid with the same settings, or choose another folder",
+                )
 
     def _ended(self, end: Mapping[str, Any]) -> int:
         """A run that had ended before: there is its result, and nothing else to do."""

@@ -92,7 +92,10 @@ def measure(
                 compute_secs[device] -= comm_secs[device] / bandwidth_mbps
     compute_secs = np.maximum(compute_secs, _LEAST_SECS)
     columns = {"compute_secs": compute_secs, "comm_secs": comm_secs, "samples": samples}
-    return Fleet({"device": list(names), **columns})
+    fleet = Fleet({"device": list(names), **columns})
+    if isinstance(grid, VirtualGrid):
+        grid._measured.append(fleet)
+    return fleet
 
 
 def _timed(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from logging import INFO, WARNING
 from typing import Any
 
@@ -13,14 +13,20 @@ from flwr.serverapp import Grid
 
 from fedflip._arguments import wrong
 from fedflip._errors import InputError
+from fedflip._key import TrainKey
 from fedflip.flower._flwr import PARTITION_ID_KEY, ErrorCode, flower_log
 from fedflip.flower._grid import VirtualGrid
 
-__all__ = ["Nodes", "partition_query"]
+__all__ = ["Nodes", "evaluating", "partition_query"]
 
 _ACTION = "fedflip_partition"
 _RECORD = "fedflip"
 _QUERY_SECS = 60.0
+#: A round in which nobody is connected waits so long: a SuperLink may have lost its nodes for a moment.
+_PATIENCE_SECS = 30.0
+_POLL_SECS = 1.0
+#: The longest pause before a node that gives no answer is asked again.
+_PAUSE_MAX_SECS = 3600.0
 
 
 def partition_query(app: ClientApp) -> ClientApp:
@@ -49,6 +55,15 @@ def partition_query(app: ClientApp) -> ClientApp:
     return app
 
 
+def evaluating(connected: Iterable[int], share: float, least: int, *, seed: int, round: int) -> list[int]:
+    """The devices that evaluate the model of a round: as many as ``FedAvg`` draws, but by the seed."""
+    devices = sorted(connected)
+    wanted = max(int(len(devices) * share), least)
+    draw = TrainKey(seed, round, 0).numpy_generator("flower-evaluate")
+    chosen: list[int] = draw.choice(devices, min(wanted, len(devices)), replace=False).tolist()
+    return sorted(chosen)
+
+
 class Nodes:
     """The nodes of the devices of a plan.
 
@@ -68,13 +83,36 @@ class Nodes:
         self._is_given = given is not None
         self._has_begun = False
         self._strangers: set[int] = set()
+        #: When nodes that gave no answer are asked again, and the pause after that.
+        self._silent: dict[int, tuple[float, float]] = {}
+
+    def begin(self) -> None:
+        """A run begins: it waits for its clients once."""
+        self._has_begun = False
+
+    def of_round(self, grid: Grid, wanted: int) -> dict[int, int]:
+        """The node of each device that is connected. The first round of a run waits for the wanted number.
+
+        Clients that are gone later are lost. Where nobody is left, a round waits a little, so that a SuperLink that starts
+        again does not cost all rounds of the run.
+        """
+        if not self._has_begun:
+            return self.wait(grid, wanted)
+        until = time.monotonic() + _PATIENCE_SECS
+        while not (node_of := self.connected(grid)) and time.monotonic() < until:
+            flower_log(WARNING, "fedflip: no client is connected.")
+            time.sleep(_POLL_SECS)
+        return node_of
 
     def connected(self, grid: Grid) -> dict[int, int]:
         """The node of each device that is connected. Nodes that are new are asked."""
         online = list(grid.get_node_ids())
         if isinstance(grid, VirtualGrid) and not self._is_given:
             self._device_of = {node: self._checked(node, device) for node, device in grid.partitions.items()}
-        unknown = [node for node in online if node not in self._device_of and node not in self._strangers]
+        # A node that comes back is asked at once.
+        self._silent = {node: times for node, times in self._silent.items() if node in set(online)}
+        known = self._device_of.keys() | self._strangers
+        unknown = [node for node in online if node not in known]
         if unknown and self._is_given:
             for node in unknown:
                 self._leave_out(
@@ -86,8 +124,9 @@ class Nodes:
                         remedy="add the node to nodes={node_id: device}",
                     ),
                 )
-        elif unknown:
-            self._ask(grid, unknown)
+        else:
+            now = time.monotonic()
+            self._ask(grid, [node for node in unknown if self._silent.get(node, (0.0, 0.0))[0] <= now])
         return self._one_each(online)
 
     def _one_each(self, online: list[int]) -> dict[int, int]:
@@ -113,15 +152,22 @@ class Nodes:
             del self._device_of[node]
         return node_of
 
-    def wait(self, grid: Grid, wanted: int, poll_secs: float = 1.0) -> dict[int, int]:
+    def wait(self, grid: Grid, wanted: int) -> dict[int, int]:
         """Waits until the wanted number of devices is connected, as Flower's strategies do."""
         seen = -1
         self._has_begun = False
         while len(node_of := self.connected(grid)) < wanted:
+            if isinstance(grid, VirtualGrid):
+                raise InputError(
+                    f"{wanted} clients are wanted, and the VirtualGrid has {len(node_of)}: no other will connect",
+                    where="grid",
+                    value=grid,
+                    remedy="ask for as many clients as the fleet of the grid has",
+                )
             if len(node_of) != seen:
                 seen = len(node_of)
                 flower_log(INFO, "Waiting for clients: %d of %d are connected.", seen, wanted)
-            time.sleep(poll_secs)
+            time.sleep(_POLL_SECS)
         self._has_begun = True
         return node_of
 
@@ -133,6 +179,9 @@ class Nodes:
         flower_log(WARNING, "fedflip: %s. Node %d is left out.", error.problem, node)
 
     def _ask(self, grid: Grid, nodes: list[int]) -> None:
+        if not nodes:
+            return
+        began = time.monotonic()
         asked = [Message(RecordDict({_RECORD: ConfigRecord({})}), node, f"query.{_ACTION}") for node in nodes]
         for reply in grid.send_and_receive(asked, timeout=_QUERY_SECS):
             node = reply.metadata.src_node_id
@@ -143,6 +192,15 @@ class Nodes:
                     self._device_of[node] = self._checked(node, self._told(node, reply.content))
             except InputError as error:
                 self._leave_out(node, error)
+        self._pause(nodes, began)
+
+    def _pause(self, nodes: list[int], began: float) -> None:
+        """Asks nodes without an answer later, each time after twice the pause: asking may take its whole time limit."""
+        now = time.monotonic()
+        for node in nodes:
+            _, pause = self._silent.pop(node, (0.0, max(_POLL_SECS, now - began)))
+            if node not in self._device_of and node not in self._strangers:
+                self._silent[node] = now + pause, min(2 * pause, _PAUSE_MAX_SECS)
 
     @staticmethod
     def _told(node: int, content: RecordDict) -> Any:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ class Folder:
         return (self.out / "records.jsonl").is_file() and (self.out / "run.toml").is_file()
 
     def check_free(self) -> None:
-        """Refuses a folder that holds a run, before anything is trained."""
+        """Refuses a folder that holds a run."""
         if self.is_begun:
             raise InputError(
                 f"{self.out} holds a run already",
@@ -66,20 +67,38 @@ class Folder:
                 remedy="continue it with resume=True, or choose another folder",
             )
 
+    def prepare(self, model: tuple[Layout, Vector], first_cohort: int) -> None:
+        """Refuses a folder that has no room for a run or cannot be written, and makes one that is missing."""
+        self.check_free()
+        scenario, plan = self._described(model, first_cohort)
+        _fedflip.RunWriter.prepare(self.out, scenario, plan._native)
+        try:
+            with tempfile.TemporaryFile(dir=self.out):
+                pass
+        except OSError as error:
+            raise InputError(
+                f"{self.out} cannot be written: {error}",
+                where="out",
+                value=str(self.out),
+                remedy="choose a folder that this process may write to",
+            ) from error
+
     def writer(
         self, model: tuple[Layout, Vector], metrics: Sequence[str], first_cohort: int, resume: bool
     ) -> _fedflip.RunWriter:
         """Opens the folder."""
-        plan, keys = self.plan, self.keys
-        if plan is None:
-            # As far as anybody knows, cohorts are drawn uniformly.
-            q = np.full(len(self.fleet), max(1, first_cohort) / len(self.fleet))
-            plan = Plan.from_q(self.fleet, np.minimum(q, self.fleet.availability))
-            scenario = native_scenario(self.fleet, {**keys, "plan.scheme": "custom=flower"}, model=model)
-        else:
-            scenario = native_scenario(self.fleet, keys, plan=plan, model=model)
+        scenario, plan = self._described(model, first_cohort)
         named: list[tuple[str, str]] = [(name, direction(name)) for name in metrics]
         return _fedflip.RunWriter(self.out, scenario, plan._native, named, self.is_real, resume)
+
+    def _described(self, model: tuple[Layout, Vector], first_cohort: int) -> tuple[_fedflip.Scenario, Plan]:
+        """The scenario and the plan that the folder shows."""
+        if self.plan is not None:
+            return native_scenario(self.fleet, self.keys, plan=self.plan, model=model), self.plan
+        # As far as anybody knows, cohorts are drawn uniformly.
+        q = np.full(len(self.fleet), max(1, first_cohort) / len(self.fleet))
+        plan = Plan.from_q(self.fleet, np.minimum(q, self.fleet.availability))
+        return native_scenario(self.fleet, {**self.keys, "plan.scheme": "custom=flower"}, model=model), plan
 
 
 class RunRecords:
@@ -91,6 +110,7 @@ class RunRecords:
         vectors: What a checkpoint before the first round holds; None for a run that cannot be resumed.
         checkpoint_secs: The least time between two checkpoints.
         metrics: The names of metrics that appear after the first round.
+        files: The names and contents of files that the folder has from its beginning.
     """
 
     def __init__(
@@ -100,8 +120,9 @@ class RunRecords:
         vectors: list[Vector] | None = None,
         checkpoint_secs: float = 10.0,
         metrics: Sequence[str] = (),
+        files: Mapping[str, bytes] | None = None,
     ) -> None:
-        self._folder, self._model = folder, model
+        self._folder, self._model, self._files = folder, model, files or {}
         self._first_vectors, self._checkpoint_secs = vectors, checkpoint_secs
         self._writer: _fedflip.RunWriter | None = None
         self._metrics = [_shown(name) for name in metrics]
@@ -110,6 +131,10 @@ class RunRecords:
         self._held: dict[str, Any] | None = None
         self._flushed = self._checkpointed = time.monotonic()
         self._unknown: set[str] = set()
+
+    def prepare(self, first_cohort: int = 1) -> None:
+        """Sees that the run can be kept, before anything is trained."""
+        self._folder.prepare(self._model, first_cohort)
 
     def resumed(self) -> tuple[int, float, list[Vector]] | None:
         """Opens a folder that holds this run already: rounds, time and vectors of its checkpoint, if it has one."""
@@ -159,24 +184,27 @@ class RunRecords:
         if self._held is None:
             return
         record, self._held = self._held, None
-        if self._writer is None:
-            self._open(record)
-        assert self._writer is not None
-        if self._initial:
-            first, self._initial = self._declared(self._initial), {}
-            self._writer.append_initial(json.dumps({"secs": 0.0, "metrics": first}))
+        writer = self._opened(record["metrics"], len(record["cohort"]))
         record["metrics"] = self._declared(record["metrics"])
-        self._writer.append(json.dumps(record))
+        writer.append(json.dumps(record))
         now = time.monotonic()
         if now - self._flushed >= _FLUSH_SECS:
             self._flushed = now
-            self._writer.flush()
+            writer.flush()
 
-    def _open(self, record: dict[str, Any]) -> None:
-        self._metrics = list(dict.fromkeys([*self._initial, *record["metrics"], *self._metrics]))
-        self._writer = self._folder.writer(self._model, self._metrics, len(record["cohort"]), resume=False)
-        if self._first_vectors is not None:
-            self._writer.checkpoint(0.0, self._first_vectors)
+    def _opened(self, metrics: Iterable[str], first_cohort: int) -> _fedflip.RunWriter:
+        """The open folder. It opens with the first round, whose metrics its first line names."""
+        if self._writer is None:
+            self._metrics = list(dict.fromkeys([*self._initial, *metrics, *self._metrics]))
+            self._writer = self._folder.writer(self._model, self._metrics, first_cohort, resume=False)
+            for name, content in self._files.items():
+                self._writer.write(name, content)
+            if self._first_vectors is not None:
+                self._writer.checkpoint(0.0, self._first_vectors)
+        if self._initial:
+            first, self._initial = self._declared(self._initial), {}
+            self._writer.append_initial(json.dumps({"secs": 0.0, "metrics": first}))
+        return self._writer
 
     def _declared(self, metrics: Mapping[str, float]) -> dict[str, float]:
         """The metrics that the header has: it is written once, with those of the first evaluations."""
@@ -210,10 +238,10 @@ class RunRecords:
     ) -> None:
         """Ends the run."""
         self.flush()
-        if self._writer is None:
-            return
+        # A run that diverged in its first round has no round, and its end is worth knowing.
+        writer = self._opened((), 0)
         line = {"reason": reason, "rounds": rounds, "secs": secs}
-        self._writer.end(json.dumps({**line, "detail": detail} if detail else line), model)
+        writer.end(json.dumps({**line, "detail": detail} if detail else line), model)
 
     def close(self) -> None:
         """Keeps what there is of a run that has not ended."""

@@ -16,13 +16,13 @@ from flwr.serverapp.strategy import Result, Strategy
 
 from fedflip._arguments import choice, count, function, instance, listed, number, text
 from fedflip._errors import FedflipError, InputError
-from fedflip._key import TrainKey
 from fedflip._plan import Plan
+from fedflip.flower._clock import Clock
 from fedflip.flower._flwr import flower_log
-from fedflip.flower._journal import Clock, Journal
+from fedflip.flower._journal import Journal
 from fedflip.flower._messages import train_loss
 from fedflip.flower._model import DivergedUpdateError, WeightedSum, arrays_of, record_of
-from fedflip.flower._nodes import Nodes
+from fedflip.flower._nodes import Nodes, evaluating
 from fedflip.flower._replies import Aggregate, Reports, aggregated
 from fedflip.flower._run_loop import RunLoop
 from fedflip.flower._server import ServerModel
@@ -145,17 +145,21 @@ class CoinStrategy(Strategy):
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
         """Flips the coins of a round, and makes a message for each client that takes part."""
+        if self._out is not None and self._journal is None:
+            raise FedflipError(
+                "the strategy has a run folder, and another strategy calls it: nothing would be written",
+                remedy="leave out= away from a strategy that another one wraps, and give it to the VirtualGrid",
+            )
         self._take(arrays)
         if self._clock is None:
-            self._clock = Clock(grid)
-        waits = not self._node_of
-        self._node_of = self._nodes.wait(grid, self._wanted_nodes) if waits else self._nodes.connected(grid)
+            self._clock = Clock(grid, self.plan)
+        self._node_of = self._nodes.of_round(grid, self._wanted_nodes)
         self._cohort = self.cohort(round=server_round).tolist()
         config["server-round"] = server_round
         content = RecordDict({self.arrayrecord_key: arrays, self.configrecord_key: config})
         drawn = [device for device in self._cohort if device in self._node_of]
         flower_log(INFO, "configure_train: %d of %d coins say yes", len(self._cohort), len(self.plan))
-        self._clock.begin_round(server_round, self.plan)
+        self._clock.begin_round(server_round)
         self._sent_at = time.time()
         return [Message(content, self._node_of[device], MessageType.TRAIN) for device in drawn]
 
@@ -219,13 +223,11 @@ class CoinStrategy(Strategy):
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
-        """Makes a message for each client that evaluates the model, as ``FedAvg`` does, but by the seed."""
+        """Makes a message for each client that evaluates the model, as ``FedAvg`` does."""
         if self.fraction_evaluate <= 0.0:
             return []
-        connected = sorted(self._node_of)
-        wanted = max(int(len(connected) * self.fraction_evaluate), self.min_evaluate_nodes)
-        draw = TrainKey(self.seed, server_round, 0).numpy_generator("flower-evaluate")
-        chosen = sorted(draw.choice(connected, min(wanted, len(connected)), replace=False).tolist())
+        share, least = self.fraction_evaluate, self.min_evaluate_nodes
+        chosen = evaluating(self._node_of, share, least, seed=self.seed, round=server_round)
         config["server-round"] = server_round
         content = RecordDict({self.arrayrecord_key: arrays, self.configrecord_key: config})
         return [Message(content, self._node_of[device], MessageType.EVALUATE) for device in chosen]
@@ -273,20 +275,20 @@ class CoinStrategy(Strategy):
         finally:
             if self._journal is not None:
                 self._journal.close()
+                self._journal = None
         return loop.result
 
     def _begin(self, grid: Grid, arrays: ArrayRecord, num_rounds: int) -> int:
         """Prepares the server and the folder, and returns the number of rounds that are done."""
         self._server = self._record = None
         self._node_of = {}
+        self._nodes.begin()
+        self._clock = Clock(grid, self.plan)
         server = self._take(arrays)
-        self._clock = Clock(grid)
         if self._out is None:
             return 0
         keys = {**self._keys, "stop.rounds_max": max(1, num_rounds)}
-        self._journal = Journal(
-            self._out, self.plan, keys, server, self._clock, self._checkpoint_secs, self._metrics
-        )
+        self._journal = Journal(self._out, keys, server, self._clock, self._checkpoint_secs, self._metrics)
         rounds = self._journal.begin(self._resume)
         if rounds:
             flower_log(INFO, "fedflip: resumed after round %d", rounds)

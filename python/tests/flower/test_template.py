@@ -119,8 +119,8 @@ def test_coins_take_the_place_of_its_strategy(quickstart: Path, monkeypatch: pyt
     plan = ff.plan(fleet, bandwidth_mbps=10, scheme="fixed=0.3")
     cohorts: list[list[int]] = []
     monkeypatch.setattr(server_app, "FedAvg", lambda **_settings: CoinStrategy(plan, seed=5, out="coins"))
-    VirtualGrid(
-        "quickstart.client_app:app", fleet, bandwidth_mbps=10, run_config=quickstart
-    ).run(server_app.app)
+    VirtualGrid("quickstart.client_app:app", fleet, bandwidth_mbps=10, run_config=quickstart).run(
+        server_app.app
+    )
     cohorts = [list(cohort) for cohort in ff.open("coins").rounds["cohort"]]
     assert cohorts == [list(plan.sample(round=number, seed=5)) for number in (1, 2, 3)]
