@@ -16,11 +16,22 @@ pub(crate) fn catch(quiet: bool) {
     }
     let caught = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+            end(130);
         }
     });
     // Without a handler Ctrl-C ends the process, as ever.
     drop(caught);
+}
+
+/// Ends the process without its exit handlers: those of Ray crash while its threads work.
+#[cfg(unix)]
+fn end(code: i32) -> ! {
+    signal_hook::low_level::exit(code)
+}
+
+#[cfg(not(unix))]
+fn end(code: i32) -> ! {
+    std::process::exit(code)
 }
 
 pub(crate) fn interrupted() -> bool {

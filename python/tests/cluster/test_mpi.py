@@ -123,7 +123,7 @@ def test_comparisons_and_sweeps_have_the_bytes_of_one_thread(tmp_path: Path, com
     for run in runs:
         assert_same(tmp_path / "mpi" / run, tmp_path / "one" / run)
         [session] = json.loads((tmp_path / "mpi" / run / "host.json").read_text())["sessions"]
-        assert "workers" not in session, f"{run} is no whole run"
+        assert session["workers"] == {"crew": "MpiCrew", "joined": 1}, f"{run} is no whole run"
     result = f"{command}.json"
     assert (tmp_path / "mpi" / result).read_bytes() == (tmp_path / "one" / result).read_bytes()
 

@@ -107,7 +107,7 @@ def test_flowers_own_quickstart_runs_unmodified(quickstart: Path, tmp_path: Path
     opened = ff.open(tmp_path / "alone")
     # The settings of its pyproject.toml: three rounds, half of the ten clients train.
     assert (len(opened), opened.ended) == (3, True)
-    assert [len(cohort) for cohort in opened.rounds["cohort"]] == [5, 5, 5]
+    assert opened.rounds["participants"].tolist() == [0, 5, 5, 5]
     assert alone[1] > 0
     assert opened.evaluations["eval_acc"][-1] > 0.15
 
@@ -117,10 +117,11 @@ def test_coins_take_the_place_of_its_strategy(quickstart: Path, monkeypatch: pyt
 
     fleet = ff.Fleet.paper(10, seed=1)
     plan = ff.plan(fleet, bandwidth_mbps=10, scheme="fixed=0.3")
-    cohorts: list[list[int]] = []
     monkeypatch.setattr(server_app, "FedAvg", lambda **_settings: CoinStrategy(plan, seed=5, out="coins"))
     VirtualGrid("quickstart.client_app:app", fleet, bandwidth_mbps=10, run_config=quickstart).run(
         server_app.app
     )
-    cohorts = [list(cohort) for cohort in ff.open("coins").rounds["cohort"]]
-    assert cohorts == [list(plan.sample(round=number, seed=5)) for number in (1, 2, 3)]
+    took_part = ff.open("coins").participants
+    for number in (1, 2, 3):
+        cohort = took_part["device"][took_part["round"] == number]
+        assert cohort.tolist() == plan.sample(round=number, seed=5).tolist()
