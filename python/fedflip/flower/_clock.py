@@ -82,7 +82,7 @@ class Clock:
         """The round that is over, as a line of records. On the wall's clock, the bandwidth of a client is not known."""
         if self.virtual is not None and self.virtual._rounds.last is not None:
             timed = self.virtual._rounds.last
-            return timed.record(loss, [device for device in lost if device not in timed.lost])
+            return timed.record(loss, lost)
         round_secs = self.now - self._start_secs
         return {
             "round": round,

@@ -114,7 +114,7 @@ class GridRounds:
         self.last = timed
         contents = self._answers(wave, outcomes, timed.lost)
         if self._records.is_kept:
-            failed = [device for device, outcome in outcomes.items() if outcome.reply is None]
+            failed = {device: "failed" for device, outcome in outcomes.items() if outcome.reply is None}
             self._records.round(timed.record(train_loss(contents), failed))
 
     def _ask(self, kind: str, wave: Wave, timeout: float | None) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from fedflip._errors import FedflipError, InputError
@@ -14,7 +15,7 @@ from fedflip.flower._clock import Clock
 from fedflip.flower._records import Folder, RunRecords
 from fedflip.flower._server import ServerModel
 
-__all__ = ["Journal"]
+__all__ = ["Journal", "rounds_of_ended"]
 
 #: Files that belong to a checkpoint; those of the last two are kept. Other files in the folder are somebody else's.
 _BESIDE = re.compile(r"(?:arrays-(\d+)\.npz|clients-(\d+)\.bin)")
@@ -53,6 +54,8 @@ class Journal:
         settings = {_SETTINGS: json.dumps(clock.settings).encode()}
         self.records = RunRecords(self._folder, first, server.vectors, checkpoint_secs, metrics, settings)
         self._kept_rounds: list[int] = []
+        #: Whether the run had ended before it was opened.
+        self.had_ended = False
 
     def begin(self, resume: bool) -> int:
         """Opens a folder that holds the run already, and returns the number of its rounds."""
@@ -99,6 +102,7 @@ class Journal:
                 f"{self._folder.out}: the run diverged after round {end['rounds']}",
                 remedy="run again in another folder with a smaller learning rate",
             )
+        self.had_ended = True
         run = open_run(self._folder.out)
         self._server.finish(self._folder.out, int(end["rounds"]), run.model)
         self._clock.resume(int(end["rounds"]), float(end["secs"]))
@@ -145,3 +149,12 @@ class Journal:
         """Leaves the folder to others. A round that is not over is not part of the run."""
         self.records.drop_round()
         self.records.close()
+
+
+def rounds_of_ended(out: str | os.PathLike[str]) -> int:
+    """The cap on rounds of a run that has ended, and 0 for others: with a smaller cap it has ended, too."""
+    folder = Path(os.fsdecode(out))
+    if not (folder / "records.jsonl").is_file() or not (folder / "run.toml").is_file():
+        return 0
+    run = open_run(folder)
+    return int(run.scenario["stop"]["rounds_max"]) if run.ended else 0

@@ -28,6 +28,8 @@ Vector = npt.NDArray[np.float32]
 _FLUSH_SECS = 0.2
 _WARNING = 30
 _NAME_MAX = 200
+#: The first line of records may be so long.
+_LINE_MAX = 64 << 20
 
 
 class Folder:
@@ -138,8 +140,8 @@ class RunRecords:
 
     def resumed(self) -> tuple[int, float, list[Vector]] | None:
         """Opens a folder that holds this run already: rounds, time and vectors of its checkpoint, if it has one."""
-        with open(self._folder.out / "records.jsonl", encoding="utf-8") as lines:
-            first = lines.readline()
+        with open(self._folder.out / "records.jsonl", "rb") as lines:
+            first = lines.readline(_LINE_MAX)
         try:
             self._metrics = [metric["name"] for metric in json.loads(first)["metrics"]]
         except (ValueError, KeyError, TypeError):

@@ -71,6 +71,13 @@ class Reports:
         #: When each reply was made, by the clock of its client.
         self.created_at = {device: float(reply.metadata.created_at) for device, reply in good.items()}
 
+    def refuse(self, device: int, problem: Exception) -> None:
+        """Takes out a reply that cannot be used: its client is lost."""
+        flower_log(WARNING, "The reply of a client is refused: %s", problem)
+        self.failed[device] = "refused"
+        self.by_device = [(other, content) for other, content in self.by_device if other != device]
+        self.contents = [content for _, content in self.by_device]
+
     def lost(self, cohort: list[int], node_of: Mapping[int, int]) -> dict[int, str]:
         """The devices that were drawn and have not reported, each with the reason."""
         reported = {device for device, _ in self.by_device}

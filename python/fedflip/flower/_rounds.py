@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,9 +40,9 @@ class TimedRound:
     upload_secs: list[float]
     lost: dict[int, str] = field(default_factory=dict)
 
-    def record(self, train_loss: float | None, failed: Sequence[int] = ()) -> dict[str, Any]:
+    def record(self, train_loss: float | None, failed: Mapping[int, str] | None = None) -> dict[str, Any]:
         """The round as a line of records."""
-        lost = {**dict.fromkeys(failed, "failed"), **self.lost}
+        lost = {**(failed or {}), **self.lost}
         return {
             "round": self.round,
             "start_secs": self.start_secs,

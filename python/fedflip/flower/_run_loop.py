@@ -59,8 +59,9 @@ class RunLoop:
             if self.journal is not None:
                 self.journal.round_over(round)
         self.result.arrays = self.strategy._model_to_show()
-        if self.journal is not None and first <= last:
-            self.journal.end(last)
+        if self.journal is not None and not self.journal.had_ended and max(last, first - 1) > 0:
+            # A process that was killed between its last checkpoint and the end has no round left.
+            self.journal.end(max(last, first - 1))
         flower_log(INFO, "Strategy execution finished in %.2fs", time.monotonic() - began)
         for line in str(self.result).splitlines():
             flower_log(INFO, "\t%s", line)

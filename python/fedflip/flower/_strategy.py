@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from logging import INFO, WARNING
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +19,12 @@ from fedflip._errors import FedflipError, InputError
 from fedflip._plan import Plan
 from fedflip.flower._clock import Clock
 from fedflip.flower._flwr import flower_log
-from fedflip.flower._journal import Journal
+from fedflip.flower._journal import Journal, rounds_of_ended
 from fedflip.flower._messages import train_loss
 from fedflip.flower._model import DivergedUpdateError, WeightedSum, arrays_of, record_of
 from fedflip.flower._nodes import Nodes, evaluating
 from fedflip.flower._replies import Aggregate, Reports, aggregated
+from fedflip.flower._round_sum import Refusals, summed
 from fedflip.flower._run_loop import RunLoop
 from fedflip.flower._server import ServerModel
 from fedflip.flower._settings import native_scenario, optimiser_keys
@@ -122,6 +123,7 @@ class CoinStrategy(Strategy):
         self._record: ArrayRecord | None = None
         self._clock: Clock | None = None
         self._journal: Journal | None = None
+        self._refusals = Refusals()
         self._node_of: dict[int, int] = {}
         self._cohort: list[int] = []
         self._sent_at = 0.0
@@ -180,6 +182,13 @@ class CoinStrategy(Strategy):
         if self._server is None or self._clock is None:
             raise FedflipError("aggregate_train came before configure_train", remedy="call strategy.start")
         reports = Reports(replies, {node: device for device, node in self._node_of.items()}, self._cohort)
+        try:
+            total, refused = summed(self.plan, self._server.arrays, reports, server_round)
+            for device, problem in refused.items():
+                reports.refuse(device, problem)
+            self._refusals.see(total, refused)
+        except DivergedUpdateError as error:
+            self._diverge(server_round, error)
         self.lost = self._clock.reasons(reports.lost(self._cohort, self._node_of))
         if self._journal is not None:
             took_secs = {device: at - self._sent_at for device, at in reports.created_at.items()}
@@ -187,27 +196,25 @@ class CoinStrategy(Strategy):
             record = self._clock.record(server_round, self._cohort, took_secs, self.lost, loss)
             self._journal.records.round(record)
         self._see_lost(server_round)
-        has_moved = self._step(server_round, reports)
+        has_moved = self._step(server_round, total)
         metrics = aggregated(self._train_metrics_fn, reports.contents, self.weighted_by_key)
         if not has_moved:
             return None, metrics
         self._record = record_of(self._server.arrays)
         return self._record, metrics
 
-    def _step(self, round: int, reports: Reports) -> bool:
+    def _step(self, round: int, total: WeightedSum) -> bool:
         assert self._server is not None
-        total = WeightedSum(self._server.arrays)
-        weights = self.plan.weights
         try:
-            for device, content in reports.by_device:
-                whose = f"client {device} ({self.plan.fleet.names[device]}) in round {round}"
-                total.add(float(weights[device]), arrays_of(reports.arrays(content, whose), whose), whose)
             return self._server.advance(round, total)
         except DivergedUpdateError as error:
-            if self._journal is not None:
-                self._journal.records.drop_round()
-                self._journal.end(round - 1, "diverged", str(error))
-            raise FedflipError(f"the run diverged: {error}", remedy="use a smaller learning rate") from None
+            self._diverge(round, error)
+
+    def _diverge(self, round: int, error: DivergedUpdateError) -> NoReturn:
+        if self._journal is not None:
+            self._journal.records.drop_round()
+            self._journal.end(round - 1, "diverged", str(error))
+        raise FedflipError(f"the run diverged: {error}", remedy="use a smaller learning rate") from None
 
     def _see_lost(self, round: int) -> None:
         if not self.lost:
@@ -281,13 +288,15 @@ class CoinStrategy(Strategy):
     def _begin(self, grid: Grid, arrays: ArrayRecord, num_rounds: int) -> int:
         """Prepares the server and the folder, and returns the number of rounds that are done."""
         self._server = self._record = None
+        self._refusals = Refusals()
         self._node_of = {}
         self._nodes.begin()
         self._clock = Clock(grid, self.plan)
         server = self._take(arrays)
         if self._out is None:
             return 0
-        keys = {**self._keys, "stop.rounds_max": max(1, num_rounds)}
+        rounds_max = max(1, num_rounds, rounds_of_ended(self._out) if self._resume else 0)
+        keys = {**self._keys, "stop.rounds_max": rounds_max}
         self._journal = Journal(self._out, keys, server, self._clock, self._checkpoint_secs, self._metrics)
         rounds = self._journal.begin(self._resume)
         if rounds:

@@ -272,6 +272,32 @@ def test_a_folder_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     assert apps.digest(ended) == apps.digest(whole)
 
 
+def test_a_run_killed_before_its_last_line_ends_when_it_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its last checkpoint has all rounds, so that no round is left."""
+    more = {"rounds": 4, "checkpoint_secs": 0.0}
+    run(out=tmp_path / "whole", **more)
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            "fedflip.flower._records.RunRecords.end", lambda *_: os.kill(os.getpid(), signal.SIGINT)
+        )
+        with pytest.raises(KeyboardInterrupt):
+            run(out=tmp_path / "run", **more)
+    assert not ff.open(tmp_path / "run").ended
+    run(out=tmp_path / "run", resume=True, **more)
+    for name in ("records.jsonl", "model.safetensors"):
+        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+
+
+def test_a_run_that_has_ended_keeps_its_end_under_a_smaller_number_of_rounds(tmp_path: Path) -> None:
+    whole, secs, _ = run(rounds=6, out=tmp_path / "run", checkpoint_secs=0.0)
+    before = (tmp_path / "run" / "records.jsonl").read_bytes()
+    again, at, _ = run(rounds=5, out=tmp_path / "run", checkpoint_secs=0.0, resume=True)
+    assert (tmp_path / "run" / "records.jsonl").read_bytes() == before
+    assert apps.digest(again) == apps.digest(whole) and at == secs
+
+
 _KILLED = """
 import sys
 sys.path.insert(0, {tests!r})

@@ -1,0 +1,86 @@
+"""Replies that cannot be used: their clients are lost, and the others count as ever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fedflip as ff
+import numpy as np
+import pytest
+
+pytest.importorskip("flwr")
+pytestmark = pytest.mark.flower
+
+import flower_apps as apps
+from fedflip.flower import CoinStrategy, VirtualGrid
+from flwr.app import ArrayRecord, Context, Message, RecordDict
+from flwr.clientapp import ClientApp
+
+FLEET = ff.Fleet({"compute_secs": [1.0] * 4, "comm_secs": [1.0] * 4, "samples": [10, 20, 30, 40]})
+FULL = ff.Plan.from_q(FLEET, [1.0] * 4)
+ODD = 2
+
+Change = Callable[[list[Any]], list[Any]]
+BAD: dict[str, Change] = {
+    "nan": lambda arrays: [np.full_like(arrays[0], np.nan), arrays[1]],
+    "shape": lambda arrays: [arrays[0].T, arrays[1]],
+    "missing": lambda arrays: arrays[:1],
+    "complex": lambda arrays: [array + 1j for array in arrays],
+    "text": lambda arrays: [np.array(["abc"]), arrays[1]],
+}
+
+
+def app(change: Change, is_odd: Callable[[int, int], bool]) -> ClientApp:
+    """Clients that add 1 to each number; some replies are changed, by device and round."""
+    made = ClientApp()
+
+    @made.train()
+    def train(message: Message, context: Context) -> Message:
+        arrays = [array + 1 for array in message.content["arrays"].to_numpy_ndarrays()]
+        device = int(context.node_config["partition-id"])
+        if is_odd(device, int(message.content["config"]["server-round"])):
+            arrays = change(arrays)
+        return Message(RecordDict({"a": ArrayRecord(arrays)}), reply_to=message)
+
+    return made
+
+
+def run(client_app: ClientApp, rounds: int, plan: ff.Plan = FULL, **more: Any) -> tuple[Any, CoinStrategy]:
+    results: list[Any] = []
+    strategy = CoinStrategy(plan, fraction_evaluate=0.0, **more)
+    VirtualGrid(client_app, FLEET, bandwidth_mbps=2).run(apps.server_of(strategy, results, rounds))
+    return results[0].arrays["0"].numpy(), strategy
+
+
+@pytest.mark.parametrize("bad", list(BAD))
+def test_one_client_ends_no_run_and_costs_no_other_its_update(tmp_path: Path, bad: str) -> None:
+    value, strategy = run(app(BAD[bad], lambda device, _: device == ODD), 3, out=tmp_path / "run")
+    # Three of four clients have 70 % of the samples, and nobody's weight grows.
+    first = apps.first_model()["0"].numpy()
+    assert np.allclose(value, first + 3 * 0.7, atol=1e-6)
+    assert strategy.lost == {ODD: "refused"}
+    opened = ff.open(tmp_path / "run")
+    assert opened.rounds["lost"].tolist() == [1, 1, 1]
+
+
+def test_a_refused_reply_ends_a_run_that_is_to_raise() -> None:
+    with pytest.raises(ff.FedflipError, match=r"1 of 4 clients did not report: 2 \(refused\)"):
+        run(app(BAD["shape"], lambda device, _: device == ODD), 3, on_lost="raise")
+
+
+def test_a_lonely_client_is_refused_as_others_are() -> None:
+    """Once a reply could be used, the app is not to blame."""
+    alone = ff.Plan.from_q(FLEET, [1.0, 1e-9, 1e-9, 1e-9])
+    for bad in ("shape", "nan"):
+        value, _ = run(app(BAD[bad], lambda _, round: round == 2), 3, alone)
+        assert np.allclose(value, apps.first_model()["0"].numpy() + 2 * 0.1, atol=1e-6)
+
+
+def test_rounds_of_nothing_but_nan_are_a_divergence() -> None:
+    alone = ff.Plan.from_q(FLEET, [1.0, 1e-9, 1e-9, 1e-9])
+    with pytest.raises(ff.FedflipError, match=r"the run diverged: client 0 .* in round 4"):
+        run(app(BAD["nan"], lambda _, round: round > 1), 9, alone)
+    with pytest.raises(ff.FedflipError, match=r"the run diverged: client 0 .* in round 2"):
+        run(app(BAD["nan"], lambda _, round: round > 1), 9)
