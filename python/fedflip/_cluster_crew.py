@@ -127,7 +127,8 @@ class ClusterCrew(WorkerCrew[Dispatcher]):
             runs: The text of a scenario, the fleet as CSV if a file has it, and the folder of each run.
         """
         dispatcher = self._opened()
-        model = np.zeros(self._size, np.float32)
+        # A run makes its own first model.
+        model = np.zeros(0, np.float32)
         jobs = dispatcher.begin("run", model, [(text, fleet) for text, fleet, _ in runs])
         left = {job.ticket: (job, folder) for job, (_, _, folder) in zip(jobs, runs, strict=True)}
         try:

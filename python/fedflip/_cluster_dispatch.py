@@ -60,6 +60,8 @@ class Dispatcher:
         #: Trainings whose result nobody has taken, by ticket: the oldest is the first.
         self._outstanding: dict[int, Job] = {}
         self._models = self._tickets = 0
+        #: Whether a worker has got an order.
+        self._has_begun = False
 
     @property
     def outstanding(self) -> int:
@@ -186,11 +188,31 @@ class Dispatcher:
             )
 
     def _join(self, event: Joined) -> None:
-        if isinstance(event.report, FedflipError):
-            raise event.report
-        self._roll.admit(event.report)
+        try:
+            if isinstance(event.report, FedflipError):
+                raise event.report
+            self._roll.admit(event.report)
+        except FedflipError as error:
+            others = (slot for place, slot in enumerate(self._slots) if place != event.slot)
+            if not self._has_begun or not any(slot.ready for slot in others):
+                raise
+            self._refuse(event.slot, str(error))
+            return
         slot = self._slots[event.slot]
         slot.ready, slot.failures = True, 0
+
+    def _refuse(self, place: int, why: str) -> None:
+        """Leaves a worker out that came in the middle of a run and is not like the others, which continue."""
+        slot = self._slots[place]
+        _log.warning("a worker is refused, and the others continue: %s", why)
+        jobs, slot.orders = list(slot.orders.values()), {}
+        if self._alone in jobs:
+            self._alone = None
+        if slot.ready:
+            slot.ready, slot.since = False, time.monotonic()
+        self._ask_later(slot, why)
+        for job in reversed(jobs):
+            self._repeat(job, why)
 
     def _answer(self, event: Answered) -> None:
         job = self._slots[event.slot].orders.pop(event.ticket, None)
@@ -213,9 +235,7 @@ class Dispatcher:
             slot.ready, slot.since, slot.ask_at = False, now, now
             _log.warning("a worker is lost (%s); %d orders are repeated", event.why, len(jobs))
         else:
-            slot.failures += 1
-            first_secs, most_secs = _ASK_AGAIN_SECS
-            slot.ask_at = now + min(first_secs * 2 ** min(slot.failures, 30), most_secs)
+            self._ask_later(slot, event.why)
             _log.info("a worker could not join (%s)", event.why)
         for place, job in enumerate(jobs):
             if event.together and job is not self._alone:
@@ -227,6 +247,12 @@ class Dispatcher:
             self._alone = None
         for job in reversed(jobs):
             self._repeat(job, event.why, suspect=event.together and job.lost >= _TOGETHER_MAX)
+
+    def _ask_later(self, slot: Slot, why: str) -> None:
+        slot.failures += 1
+        slot.why = why
+        first_secs, most_secs = _ASK_AGAIN_SECS
+        slot.ask_at = time.monotonic() + min(first_secs * 2 ** min(slot.failures, 30), most_secs)
 
     def _repeat(self, job: Job, why: str, suspect: bool = False) -> None:
         job.done = False
@@ -272,6 +298,7 @@ class Dispatcher:
                 self._send(place, queue.popleft())
 
     def _send(self, place: int, job: Job) -> None:
+        self._has_begun = True
         self._slots[place].orders[job.ticket] = job
         self._engine.send(place, self._order(job))
 

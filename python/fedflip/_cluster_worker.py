@@ -155,7 +155,7 @@ def do_in_process(token: str, parcel: bytes | None, order: tuple[Any, ...] | Non
             _forget()
             _held[token] = Serving(parcel)
         serving = _held[token]
-    if order is None:
+    if order is None or isinstance(serving.joined, FedflipError):
         return serving.joined, None
     done = serving.do(*order)
     return None if done is None else (serving.joined, done)

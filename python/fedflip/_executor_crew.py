@@ -41,6 +41,8 @@ class ExecutorCrew(ClusterCrew):
         2
     """
 
+    _waits_at_close = True
+
     def __init__(
         self,
         executor: Executor | Callable[[], Executor],
@@ -51,10 +53,8 @@ class ExecutorCrew(ClusterCrew):
     ) -> None:
         super().__init__(mixed=mixed, join_secs=join_secs)
         if not isinstance(executor, Executor) and not callable(executor):
-            remedy = "give one, such as client.get_executor() of Dask"
-            raise wrong("executor", executor, "an Executor", remedy)
+            raise wrong("executor", executor, "an Executor", "give client.get_executor() of Dask or another")
         self.executor = executor
-        self._waits_at_close = not isinstance(executor, Executor)
         self.workers = count("workers", workers, least=1, remedy=WORKERS_REMEDY)
 
     def __repr__(self) -> str:

@@ -104,11 +104,11 @@ class _Rank:
 
     def _do(self, order: tuple[str, int, int, Any], model: Array) -> None:
         kind, ticket, number, argument = order
-        if self._serving is None:
-            return
-        done = self._serving.do(kind, number, model, argument, lambda: self._is_stopped(ticket))
+        serving = self._serving
+        done = serving and serving.do(kind, number, model, argument, lambda: self._is_stopped(ticket))
         if done is None:
-            return
+            # Rank 0 would wait for the answer for ever.
+            raise RuntimeError(f"rank {self._comm.rank} got an order without a learner")
         fine, answer, update = done
         self._comm.send((ticket, fine, answer), 0, ANSWER)
         if update is not None:

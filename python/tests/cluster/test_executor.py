@@ -14,6 +14,7 @@ import fedflip as ff
 import numpy as np
 import pytest
 from cluster_learners import Failing, Odd, Slow
+from fedflip._cluster_worker import do_in_process, forget
 from fedflip._native_learner import NativeLearner
 from run_bytes import assert_same
 
@@ -191,6 +192,12 @@ def test_a_whole_run_that_fails_on_a_worker_is_told_with_its_reason(tmp_path: Pa
     with crew, pytest.raises(ff.FedflipError, match="synthetic"):
         list(crew.whole_runs([("[task]\nname = 'syntetic'", None, str(tmp_path / "run"))]))
     assert not list(tmp_path.iterdir())
+
+
+def test_a_process_that_cannot_load_the_learner_is_told_with_its_reason() -> None:
+    joined, done = do_in_process("token", b"no learner", ("train", 0, np.zeros(3, np.float32), None))
+    assert isinstance(joined, ff.FedflipError) and done is None
+    forget("token")
 
 
 def test_wrong_arguments_are_named() -> None:

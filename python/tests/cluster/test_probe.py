@@ -217,3 +217,28 @@ def test_a_cluster_that_went_away_is_described_with_the_last_loss() -> None:
     desk.join = lambda slot: desk.events.append(Gone(slot, "no room"))  # type: ignore[method-assign]
     with pytest.raises(ff.FedflipError, match="none of 1 workers has joined within 1 seconds.*no room"):
         made.next()
+
+
+OTHER = ONE._replace(name="b:9", data="22")
+
+
+def test_a_worker_that_differs_is_refused_in_the_middle_of_a_run_and_the_others_continue() -> None:
+    desk, made = dispatcher(2)
+    made.begin("train", np.zeros(4, np.float32), keys(4))
+    desk.events.append(Gone(1, "the node was preempted"))
+    desk.join = lambda slot: desk.events.append(Joined(slot, OTHER))  # type: ignore[method-assign]
+    # What the worker that differs has done already does not count.
+    desk.events.append(Joined(1, OTHER))
+    desk.events.append(Answered(1, 1, True, 9.0))
+    desk.events.extend(Answered(0, ticket, True, 0.5) for ticket in (0, 2, 1, 3))
+    done = [made.next()[0] for _ in range(4)]
+    assert {job.argument.device: job.answer for job in done} == dict.fromkeys(range(4), 0.5)
+    assert {slot for slot, _ in desk.orders[4:]} == {0}
+
+
+def test_a_worker_that_differs_ends_a_run_that_has_no_other() -> None:
+    desk, made = dispatcher(1)
+    made.begin("train", np.zeros(4, np.float32), keys(1))
+    desk.events.extend([Gone(0, "the node was preempted"), Joined(0, OTHER)])
+    with pytest.raises(ff.FedflipError, match="its data have the digest 22, not 11"):
+        made.next()
