@@ -8,7 +8,7 @@ use fedflip_learn::LearnError;
 use fedflip_learn::task::TaskError;
 use fedflip_net::NetError;
 use fedflip_plan::PlanError;
-use fedflip_record::RecordError;
+use fedflip_record::{FolderProblem, RecordError};
 use fedflip_run::RunError;
 use fedflip_run::sweep::IdleAxis;
 use fedflip_scenario::{KeyError, Place, ScenarioError};
@@ -136,8 +136,14 @@ impl From<LearnError> for Failure {
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
         match &error {
-            RecordError::Folder { folder, .. } => {
-                let input = Self::input(&error, error.hint()).at("out");
+            RecordError::Folder { folder, problem } => {
+                let hint = match problem {
+                    FolderProblem::Occupied | FolderProblem::Compared => {
+                        "add resume=True to continue it, or give another folder"
+                    }
+                    _ => error.hint(),
+                };
+                let input = Self::input(&error, hint).at("out");
                 Python::attach(|py| input.of(py, folder))
             }
             error => Self::other(error, error.hint()),

@@ -59,6 +59,11 @@ impl Observer for PyObserver {
         false
     }
 
+    /// A callback may.
+    fn may_end_runs(&self) -> bool {
+        self.sees_all
+    }
+
     fn initial(&mut self, initial: &Initial) -> Result<(), RecordError> {
         self.call("initial", &[&json(initial)]);
         Ok(())

@@ -33,6 +33,11 @@ pub trait Observer {
         true
     }
 
+    /// Whether it may end a run, and therefore must see each round when it is over.
+    fn may_end_runs(&self) -> bool {
+        false
+    }
+
     /// The recorded rounds have been shown; from now on rounds are new.
     fn caught_up(&mut self) -> Result<(), RecordError> {
         Ok(())
@@ -79,6 +84,11 @@ impl<'a> Observers<'a> {
     /// Adds an observer to the list.
     pub fn add(&mut self, observer: impl Observer + 'a) {
         self.0.push(Box::new(observer));
+    }
+
+    /// Whether one of them may end a run.
+    pub fn may_end_runs(&self) -> bool {
+        self.0.iter().any(|observer| observer.may_end_runs())
     }
 
     /// A run begins or resumes. Recorded rounds are read from its folder and not held.

@@ -25,8 +25,9 @@ impl Comparison<'_> {
         limit_hours: Option<f64>,
         session: &mut Session<'_>,
     ) -> Result<bool, RunError> {
-        // Shards divide the runs already, and a retimed run costs less than any worker.
-        let is_free = self.part.is_none() && session.trainings.is_none();
+        // Shards divide the runs already, a retimed run costs less than any worker, and observers see no round of a whole run.
+        let is_free =
+            self.part.is_none() && session.trainings.is_none() && !session.observers.may_end_runs();
         if !is_free || self.setup.trainer.runs_at_once() < 2 {
             return Ok(true);
         }
