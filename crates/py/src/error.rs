@@ -138,9 +138,7 @@ impl From<RecordError> for Failure {
         match &error {
             RecordError::Folder { folder, problem } => {
                 let hint = match problem {
-                    FolderProblem::Occupied | FolderProblem::Compared => {
-                        "add resume=True to continue it, or give another folder"
-                    }
+                    FolderProblem::Occupied => "add resume=True to continue it, or give another folder",
                     _ => error.hint(),
                 };
                 let input = Self::input(&error, hint).at("out");

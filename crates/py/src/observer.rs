@@ -59,7 +59,6 @@ impl Observer for PyObserver {
         false
     }
 
-    /// A callback may.
     fn may_end_runs(&self) -> bool {
         self.sees_all
     }

@@ -143,9 +143,9 @@ impl Comparison<'_> {
         let (mut runs, mut curve) = (Vec::new(), None);
         for number in 0..self.seeds {
             let (scenario, warm_start) = self.run_of(scenario, number, limit_hours)?;
-            let name = format!("{scheme}-seed{}", scenario.seed);
-            let (out, repeats, before) = match self.place(&scheme, number, &folder_name(&name)) {
-                None => (self.out.map(|out| out.join(folder_name(&name))), false, None),
+            let name = run_name(&scheme, scenario.seed);
+            let (out, repeats, before) = match self.place(&scheme, number, &name) {
+                None => (self.out.map(|out| out.join(&name)), false, None),
                 Some(None) => continue,
                 Some(Some(Place::Own(folder))) => (Some(folder), false, None),
                 Some(Some(Place::Repeated(folder))) => (Some(folder), true, None),
@@ -160,7 +160,7 @@ impl Comparison<'_> {
                 warm_start,
                 pilot: false,
                 out: out.as_deref(),
-                title: &format!("{}{}/{all} {name}", self.prefix, first + number + 1),
+                title: &format!("{}{}/{all} {scheme}-seed{}", self.prefix, first + number + 1, scenario.seed),
             };
             let done = match before {
                 Some(fold) => single.check_same().map(|()| Finished::before(*fold))?,
@@ -203,11 +203,6 @@ impl Comparison<'_> {
         Ok((scenario, warm_start))
     }
 
-    /// The name of a run's folder.
-    pub(crate) fn folder_of(scenario: &Scenario) -> String {
-        folder_name(&format!("{}-seed{}", scenario.plan.scheme, scenario.seed))
-    }
-
     /// Where a shard has a run: nowhere, if it neither does the run nor needs its result. None without shards.
     fn place(&self, scheme: &Scheme, number: u64, name: &str) -> Option<Option<Place>> {
         let (part, out) = self.part?;
@@ -225,7 +220,7 @@ impl Comparison<'_> {
     }
 }
 
-/// A run's name as that of one folder: the file of a scheme may be in another folder.
-fn folder_name(name: &str) -> String {
-    name.replace(std::path::is_separator, "+")
+/// The name of a run's folder. The file of a scheme may be in another folder.
+pub(crate) fn run_name(scheme: &Scheme, seed: u64) -> String {
+    format!("{scheme}-seed{seed}").replace(std::path::is_separator, "+")
 }

@@ -4,7 +4,7 @@ use fedflip_fleet::csv_file;
 use fedflip_plan::Scheme;
 use fedflip_scenario::{FleetSource, InMemory, Scenario, Source};
 
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, run_name};
 use crate::error::RunError;
 use crate::session::Session;
 use crate::trainer::{Trainer, WholeRun};
@@ -26,8 +26,7 @@ impl Comparison<'_> {
         session: &mut Session<'_>,
     ) -> Result<bool, RunError> {
         // Shards divide the runs already, a retimed run costs less than any worker, and observers see no round of a whole run.
-        let is_free =
-            self.part.is_none() && session.trainings.is_none() && !session.observers.may_end_runs();
+        let is_free = self.part.is_none() && session.trainings.is_none() && !session.observers.may_end_runs();
         if !is_free || self.setup.trainer.runs_at_once() < 2 {
             return Ok(true);
         }
@@ -49,7 +48,11 @@ impl Comparison<'_> {
             let Ok(planned) = self.setup.plan(&scenario, Some(self.constants)) else { continue };
             for number in 0..self.seeds {
                 let (scenario, warm_start) = self.run_of(&scenario, number, limit_hours)?;
-                let Some(folder) = self.out.map(|out| out.join(Self::folder_of(&scenario))) else { continue };
+                let Some(folder) =
+                    self.out.map(|out| out.join(run_name(&scenario.plan.scheme, scenario.seed)))
+                else {
+                    continue;
+                };
                 let is_there = folder.exists();
                 if is_there && !session.resume && !session.spread.contains(&folder) {
                     return Ok(Vec::new());

@@ -3,15 +3,16 @@
 use std::path::Path;
 
 use fedflip_plan::{Constants, Scheme};
-use fedflip_record::folder::PILOTS;
-use fedflip_record::{RecordError, atomic};
+use fedflip_record::folder::{PILOTS, RUN};
+use fedflip_record::{FolderProblem, RecordError, atomic};
 use fedflip_scenario::Scenario;
 use serde::Serialize;
 
-use crate::comparison::{Comparison, Entry};
+use crate::comparison::{Comparison, Entry, run_name};
 use crate::error::RunError;
 use crate::folders::{self, COMPARE, RUNS};
 use crate::pilots::{Piloted, Pilots};
+use crate::seed_after;
 use crate::session::Session;
 use crate::setup::Setup;
 use crate::shard::Part;
@@ -91,6 +92,25 @@ impl Study {
         scenario.target().map(drop).ok_or(RunError::NoTarget)
     }
 
+    /// Refuses a folder that has one of the runs already, before the others are trained. Whoever resumes has it continued.
+    pub fn check_runs(
+        &self,
+        scenario: &Scenario,
+        out: Option<&Path>,
+        session: &Session<'_>,
+    ) -> Result<(), RunError> {
+        let Some(out) = out.filter(|_| !session.resume && self.part.is_none()) else { return Ok(()) };
+        for scheme in &self.schemes {
+            for number in 0..self.seeds {
+                let folder = out.join(RUNS).join(run_name(scheme, seed_after(scenario.seed, number)));
+                if folder.join(RUN).exists() {
+                    return Err(RecordError::folder(&folder, FolderProblem::Occupied).into());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Pilots, runs, and `compare.json`, kept in `out`; none if it was interrupted. All runs have the settings of the
     /// scenario, but for scheme and seed. Observers are shown `prefix` before the names of runs.
     pub fn run(
@@ -117,6 +137,7 @@ impl Study {
         self.check(scenario)?;
         Self::check_target(scenario)?;
         out.map_or(Ok(()), folders::check_comparison)?;
+        self.check_runs(scenario, out, session)?;
         // Before anything runs: a mistake in a file must not cost the hours of the other schemes.
         for given in self.schemes.iter().filter_map(Scheme::given) {
             given.for_fleet(&setup.fleet)?;

@@ -138,6 +138,9 @@ impl Sweep {
     ) -> Result<Option<Vec<Found<'_>>>, RunError> {
         if let Some(out) = out {
             folders::check_sweep(out, &self.points.iter().map(Point::name).collect::<Vec<_>>())?;
+            for (point, scenario) in self.points.iter().zip(&self.scenarios) {
+                study.check_runs(scenario, Some(&out.join(point.name())), session)?;
+            }
         }
         let has_clock_axis = self.axes.iter().any(|axis| CLOCK_KEYS.contains(&axis.path().as_str()));
         session.trainings = has_clock_axis.then(Trainings::default);

@@ -88,11 +88,14 @@ fn borrowed_constants(scenario: &Scenario) -> Option<String> {
     };
     let (stop, usual) = (&scenario.stop.target, &default.stop.target);
     let other: Vec<&str> = [
-        ("devices", !same_devices),
-        ("partition of the data", scenario.data.sharing != default.data.sharing),
-        ("model or data", scenario.task != default.task || scenario.data.seed != default.data.seed),
-        ("local training", scenario.train != default.train),
-        ("target", stop != usual),
+        ("other devices", !same_devices),
+        ("another partition of the data", scenario.data.sharing != default.data.sharing),
+        (
+            "another model or other data",
+            scenario.task != default.task || scenario.data.seed != default.data.seed,
+        ),
+        ("other local training", scenario.train != default.train),
+        ("another target", stop != usual),
     ]
     .into_iter()
     .filter_map(|(what, differs)| differs.then_some(what))
@@ -101,10 +104,10 @@ fn borrowed_constants(scenario: &Scenario) -> Option<String> {
         scenario.plan.scheme.needs_constants() && scenario.plan.constants == default.plan.constants;
     (uses_defaults && !other.is_empty()).then(|| {
         format!(
-            "plan.alpha and plan.beta are the defaults of {}, which were measured with another {}: measure them with \
+            "plan.alpha and plan.beta are the defaults of {}, which were measured with {}: measure them with \
              pilots, or use the scheme auto, which needs neither",
             scenario.task.name(),
-            other.join(" and another ")
+            other.join(" and ")
         )
     })
 }

@@ -75,8 +75,10 @@ pub(super) fn key(entry: &Entry, task: Task) -> Result<(), KeyError> {
         return Err(refuse(entry, problem, format!("did you mean {right}?")));
     }
     // Most wrong keys are right ones in the wrong place, or misspelt.
-    if let Some(key) = keys::all().find(|key| key.name == name && key.is_of(task)) {
-        return Err(refuse(entry, problem, format!("it belongs {}", key.whereabouts())));
+    let places: Vec<String> =
+        keys::all().filter(|key| key.name == name && key.is_of(task)).map(keys::Key::whereabouts).collect();
+    if !places.is_empty() {
+        return Err(refuse(entry, problem, format!("it belongs {}", places.join(" or "))));
     }
     let own = || keys::of(section, task).map(|key| key.name);
     let all = own().collect::<Vec<_>>().join(", ");

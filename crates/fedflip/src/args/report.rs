@@ -50,6 +50,9 @@ pub(crate) struct ReportArgs {
 
 /// A parser for the names of [`FORMATS`]; clap answers an unknown name with the nearest one.
 fn format_parser() -> impl TypedValueParser<Value = &'static Format> {
-    let names = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about));
-    PossibleValuesParser::new(names).map(|name| Format::named(&name).unwrap_or(&FORMATS[0]))
+    let names = FORMATS
+        .iter()
+        .map(|format| PossibleValue::new(format.name).alias(format.extension).help(format.about));
+    let format = |name: &str| Format::named(name).or_else(|| Format::of_extension(name));
+    PossibleValuesParser::new(names).map(move |name| format(&name).unwrap_or(&FORMATS[0]))
 }

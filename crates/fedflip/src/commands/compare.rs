@@ -38,29 +38,8 @@ struct PresetJson<'a> {
 pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStatus, CliError> {
     let training = &args.comparison.training;
     let mut study = args.comparison.study()?;
-    let source = args.scenario.as_deref().map_or_else(|| Ok(Source::embedded()), Source::read)?;
-    let set = overrides(&training.set, training.seed);
-    let scenario = |preset: Option<Preset>, study: &Study| -> Result<Scenario, CliError> {
-        let mut set = set.clone();
-        set.extend(preset.map(|preset| format!("preset={}", preset.name())));
-        let scenario = source.scenario(&set)?;
-        study.check(&scenario)?;
-        Ok(scenario)
-    };
-    // All of them before anything runs: a mistake in the last must not cost the hours of the others.
+    let scenarios = scenarios(args, &study)?;
     let presets = &args.presets;
-    if presets.len() == 1 || presets.first().is_some_and(|first| presets[1..].contains(first)) {
-        return Err(CliError::usage(
-            "--presets takes two different presets to split the gain between",
-            "write --presets paper,tuned, or --preset for one",
-        ));
-    }
-    let scenarios = match presets.is_empty() {
-        true => vec![scenario(args.preset, &study)?],
-        false => {
-            presets.iter().map(|&preset| scenario(Some(preset), &study)).collect::<Result<Vec<_>, _>>()?
-        }
-    };
     warn_of_idle_keys(&training.set, &study.schemes, &scenarios);
     if let Some(out) = training.out.as_ref().filter(|_| !presets.is_empty()) {
         let names: Vec<String> = presets.iter().map(|preset| preset.name().to_owned()).collect();
@@ -68,9 +47,16 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
     }
     let mut session = training::session(training)?;
     let mut done: Vec<Studied> = Vec::new();
+    let name_at = |place: usize| presets.get(place).map(|preset| preset.name());
+    let out_at = |place: usize| {
+        let out = training.out.as_ref();
+        out.map(|out| name_at(place).map_or(out.clone(), |name| out.join(name)))
+    };
     for (place, scenario) in scenarios.iter().enumerate() {
-        let name = presets.get(place).map(|preset| preset.name());
-        let out = training.out.as_ref().map(|out| name.map_or(out.clone(), |name| out.join(name)));
+        study.check_runs(scenario, out_at(place).as_deref(), &session)?;
+    }
+    for (place, scenario) in scenarios.iter().enumerate() {
+        let (name, out) = (name_at(place), out_at(place));
         let prefix = name.map_or(String::new(), |name| format!("{name}: "));
         let Some(studied) = study.run(scenario, out.as_deref(), &prefix, &mut session)? else {
             super::stopped(training.out.is_some());
@@ -91,6 +77,32 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
     }
     training::finish(session, training, output)?;
     Ok(ExitStatus::Done)
+}
+
+/// The scenario under each preset. All of them before anything runs: a mistake in the last must not cost the hours of the
+/// others.
+fn scenarios(args: &CompareArgs, study: &Study) -> Result<Vec<Scenario>, CliError> {
+    let training = &args.comparison.training;
+    let source = args.scenario.as_deref().map_or_else(|| Ok(Source::embedded()), Source::read)?;
+    let set = overrides(&training.set, training.seed);
+    let scenario = |preset: Option<Preset>| -> Result<Scenario, CliError> {
+        let mut set = set.clone();
+        set.extend(preset.map(|preset| format!("preset={}", preset.name())));
+        let scenario = source.scenario(&set)?;
+        study.check(&scenario)?;
+        Ok(scenario)
+    };
+    let presets = &args.presets;
+    if presets.len() == 1 || presets.first().is_some_and(|first| presets[1..].contains(first)) {
+        return Err(CliError::usage(
+            "--presets takes two different presets to split the gain between",
+            "write --presets paper,tuned, or --preset for one",
+        ));
+    }
+    match presets.is_empty() {
+        true => Ok(vec![scenario(args.preset)?]),
+        false => presets.iter().map(|&preset| scenario(Some(preset))).collect(),
+    }
 }
 
 /// Presets side by side, and what each part of the gain is due to.
@@ -164,7 +176,11 @@ fn write_comparison(output: &mut dyn Write, Studied { json, entries }: &Studied)
     let cost = hours.map_or("from the scenario".to_owned(), |hours| {
         format!("from pilots, a pair of which takes {} of virtual time", duration(3600.0 * hours))
     });
-    writeln!(output, "alpha {}, beta {}, {cost}\n", significant(alpha, 4), significant(beta, 4))?;
+    // Without a scheme that plans with them, they say nothing about the table.
+    if entries.iter().any(|entry| entry.scheme.needs_constants()) {
+        writeln!(output, "alpha {}, beta {}, {cost}", significant(alpha, 4), significant(beta, 4))?;
+    }
+    writeln!(output)?;
     let ratio = format!("ratio to {}", json.reference);
     let metric = json.target.metric.as_str();
     let is_tested = json.schemes.iter().any(|scheme| scheme.test.contains_key(metric));

@@ -50,8 +50,27 @@ pub(super) fn run(args: &ReportArgs, output: &mut dyn Write) -> Result<(), CliEr
 
 /// Before anything is read: a mistake should not cost the wait.
 fn check_destination(args: &ReportArgs) -> Result<(), CliError> {
-    let one_file = format(args).is_one_file();
+    let format = format(args);
+    let one_file = format.is_one_file();
     match args.out.as_deref() {
+        // A page in figure.pdf, or a folder of that name, is not what anybody means.
+        Some(out) if let Some(meant) = other_format(out, format) => {
+            let (out, folder) = (out.display(), out.with_extension(""));
+            Err(match meant.is_one_file() {
+                true => CliError::usage(
+                    format!("--out {out}: the report is {}", format.name),
+                    format!("add --format {}, or choose another ending", meant.name),
+                ),
+                false => CliError::usage(
+                    format!("--out {out}: a report as {} is several files", meant.name),
+                    format!(
+                        "name a folder and the format: --format {} --out {}",
+                        meant.name,
+                        folder.display()
+                    ),
+                ),
+            })
+        }
         Some(out) if !one_file && out == Path::new("-") => Err(CliError::usage(
             "--out -: several files do not go to standard output",
             "name a folder, or choose html, md, text or json, which are one file",
@@ -66,6 +85,13 @@ fn check_destination(args: &ReportArgs) -> Result<(), CliError> {
         )),
         _ => Ok(()),
     }
+}
+
+/// The format that the ending of a path names, if it is another one or several files.
+fn other_format(out: &Path, format: &Format) -> Option<&'static Format> {
+    let ending = out.extension()?.to_str()?.to_lowercase();
+    let meant = Format::of_extension(&ending)?;
+    (meant.name != format.name || !meant.is_one_file()).then_some(meant)
 }
 
 fn format(args: &ReportArgs) -> &'static Format {

@@ -40,6 +40,15 @@ fn a_folder_with_other_files_is_refused_and_stays_as_it_is() {
     desk.stdout(&format!("{compare} --out both"));
     desk.write("both/report.html", "mine");
     desk.stdout(&format!("{} --out both", compare.replace("full", "uniform")));
+    // One that has a run already is refused before another one is trained.
+    let more = compare.replace("full", "weighted,full");
+    assert_refused(
+        &desk,
+        &format!("{more} --out both"),
+        b"",
+        &["both/runs/full-seed1: already holds a run", "--resume"],
+    );
+    assert!(!desk.folder.path().join("both/runs/weighted-seed1").exists());
     desk.stdout(&format!("{sweep} --out swept"));
     desk.write("swept/report.html", "mine");
     desk.stdout(&format!("{sweep} --out swept --resume"));

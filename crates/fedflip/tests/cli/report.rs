@@ -124,6 +124,9 @@ fn what_cannot_be_read_is_said_and_nothing_at_all_is_refused() {
     for (line, expected) in [
         ("report c --out c", "a folder, where one file is written"),
         ("report c --format svg --out s.toml", "a file, where several files are written"),
+        ("report c --out figure.PDF", "a report as pdf is several files"),
+        ("report c --format tex --out table.tex", "--format latex --out table"),
+        ("report c --out c.md", "add --format md"),
         ("report c --format csv --out -", "several files do not go to standard output"),
         ("report c --json --format md", "cannot be used with"),
         ("report c --reference ful", "did you mean --reference full?"),

@@ -73,6 +73,11 @@ impl Format {
         FORMATS.iter().find(|format| format.name == name)
     }
 
+    /// The format whose files have this ending.
+    pub fn of_extension(extension: &str) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| format.extension == extension)
+    }
+
     /// Whether it is one file rather than a folder of files.
     pub fn is_one_file(&self) -> bool {
         matches!(self.renders, Whole(_))
