@@ -124,10 +124,11 @@ def _check_names(table: Mapping[str, Any]) -> None:
         return
     import difflib
 
-    absent = [name for name in OPTIONAL if name not in table]
+    absent = [name for name in (NAME, *OPTIONAL) if name not in table]
     for name in given:
         near = difflib.get_close_matches(name.lower(), absent, n=1, cutoff=_LIKENESS_MIN)
-        if name not in REQUIRED + OPTIONAL and near:
+        near = near or [other for other in absent if len(name) > 2 and other.startswith(name.lower())]
+        if name not in (NAME, *REQUIRED, *OPTIONAL) and near:
             raise InputError(
                 f"{name}: this is not a column of a fleet",
                 where=name,

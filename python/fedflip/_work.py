@@ -26,6 +26,11 @@ __all__ = ["Work"]
 
 _log = logging.getLogger("fedflip")
 
+#: Keys of a scenario that make a fleet.
+_MADE_FLEET = frozenset(
+    f"fleet.{name}" for name in ("devices", "types", "payload_mbit", "work_gflop", "sample_work_gflop", "file")
+)
+
 
 class Work:
     """The arguments that ``simulate``, ``compare``, ``sweep`` and ``pilot`` share, checked and ready.
@@ -75,7 +80,7 @@ class Work:
         try:
             if isinstance(work, Scenario):
                 self._of_workers((workers, crew, threads, timeout_secs), data_dir)
-                self._of_scenario(work, stop)
+                self._of_scenario(work, stop, has_fleet=fleet is not None)
             else:
                 trainer = self._trainer(work, fleet, plans, (workers, crew, threads, timeout_secs))
                 self.native["trainer"] = memory["trainer"] = trainer
@@ -102,12 +107,14 @@ class Work:
             self._overrides += shared_overrides(plans)
         return plans
 
-    def _of_scenario(self, work: Scenario, stop: Stop | None) -> None:
+    def _of_scenario(self, work: Scenario, stop: Stop | None, has_fleet: bool) -> None:
+        # A fleet takes the place of keys that would make another one.
+        own = [each for each in work._overrides if not (has_fleet and each.key in _MADE_FLEET)]
         self._task, self._path = work._task, work._path
         # The native metrics have directions of their own.
         target = {} if stop is None else {"metric": stop.metric, "at": stop.at, "mode": stop.mode}
         stops = overrides_of({key: value for key, value in target.items() if value is not None})
-        self._overrides = [*work._overrides, *self._overrides, *stops]
+        self._overrides = [*own, *self._overrides, *stops]
 
     def __enter__(self) -> Work:
         return self

@@ -49,6 +49,8 @@ describe("the planner in the page", { skip }, () => {
     assert.equal(await page.locator("#planner-table tbody tr").count(), 100);
     await compared(page);
     assert.match(await page.locator("#planner-schemes tr", { hasText: "exact" }).textContent(), /needs α and β/);
+    // It is said when nothing has changed for a moment.
+    await until(page, () => document.querySelector("#planner-spoken").textContent !== "");
     assert.match(await page.locator("#planner-spoken").textContent(), /^auto: [\d.]+ devices per round, and the mean round takes/);
   });
 

@@ -11,7 +11,7 @@ __all__ = ["Refusals", "Refused", "summed"]
 
 Refused = dict[int, InputError | DivergedUpdateError]
 
-#: So many rounds in a row whose replies all hold NaN or infinite numbers are a divergence of the model.
+#: After this number of rounds in a row whose replies all hold NaN or infinite numbers, the model has diverged.
 _NAN_ROUNDS = 3
 
 
