@@ -24,7 +24,7 @@ def main() -> None:
         "coinmnist.client_app:app",
         ff.Fleet.paper(devices, seed=7).with_samples(task.data(devices).samples),
         bandwidth_mbps=float(config["bandwidth-mbps"]),
-        conditions={"compute_jitter": 0.2, "dropout": 0.05},
+        conditions={"compute_jitter": 0.2},
         run_config=config,
         workers=words.workers,
         seed=int(config["seed"]),

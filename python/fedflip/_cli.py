@@ -19,10 +19,14 @@ def main() -> None:
     # The commands handle Ctrl-C themselves: they finish their round and leave a run that can be resumed.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if ("--crew", "mpi") in zip(sys.argv, sys.argv[1:], strict=False) or "--crew=mpi" in sys.argv:
+        from fedflip._errors import FedflipError
         from fedflip._mpi_ranks import take_part
 
-        # All ranks but the first one serve it, and do not come back.
-        take_part()
+        try:
+            # All ranks but the first one serve it, and do not come back.
+            take_part()
+        except FedflipError as error:
+            sys.exit(f"error: {error.problem}\n  hint: {error.remedy}")
     # The way to this command line for commands that start others; -P, because a folder may hold a fedflip.py.
     program = [sys.executable, "-P", "-m", "fedflip"]
     sys.exit(run_command_line(program, ["fedflip", *sys.argv[1:]], _crews))

@@ -30,6 +30,8 @@ _WAIT_SECS = 1.0
 #: So often in a row may each worker fail to join before the first one has joined.
 FAILURES_MAX = 3
 #: A worker that fails to join is asked again after a while, which doubles each time up to a limit.
+#: After this time without all workers, whoever waits is told.
+_TELL_SECS = 10.0
 _ASK_AGAIN_SECS = (0.1, 30.0)
 
 _log = logging.getLogger("fedflip")
@@ -71,8 +73,19 @@ class Dispatcher:
     def join_all(self) -> None:
         """Waits until all workers have joined; after ``join_secs`` those that are there begin."""
         until = time.monotonic() + self._join_secs
+        tell_at = time.monotonic() + _TELL_SECS
         while not all(slot.ready for slot in self._slots):
             self.pump()
+            if time.monotonic() > tell_at:
+                tell_at = until
+                there = sum(slot.ready for slot in self._slots)
+                _log.warning(
+                    "%d of %d workers have joined; waiting up to %g seconds for the others: the cluster may have no room "
+                    "for them",
+                    there,
+                    len(self._slots),
+                    self._join_secs,
+                )
             if time.monotonic() > until and (there := sum(slot.ready for slot in self._slots)):
                 _log.warning(
                     "%d of %d workers have joined; the others may still come", there, len(self._slots)

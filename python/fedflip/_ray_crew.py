@@ -68,7 +68,7 @@ class RayCrew(ClusterCrew):
         try:
             import ray
         except ModuleNotFoundError as error:
-            raise ImportError("RayCrew needs Ray: pip install ray", name="ray") from error
+            raise FedflipError("RayCrew needs Ray", remedy="pip install 'ray>=2.49'") from error
         if began := not ray.is_initialized():
             # Ray itself would join any cluster that somebody has left running here.
             address = self.address or os.environ.get("RAY_ADDRESS", "local")

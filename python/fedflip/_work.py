@@ -28,7 +28,8 @@ _log = logging.getLogger("fedflip")
 
 #: Keys of a scenario that make a fleet.
 _MADE_FLEET = frozenset(
-    f"fleet.{name}" for name in ("devices", "types", "payload_mbit", "work_gflop", "sample_work_gflop", "file")
+    f"fleet.{name}"
+    for name in ("devices", "types", "payload_mbit", "work_gflop", "sample_work_gflop", "file")
 )
 
 
@@ -222,8 +223,8 @@ class Work:
                 f"{where}: {shown(given)} has no method {missing[0]}",
                 where=where,
                 value=given,
-                remedy="write workers='process', leave it out to train in this process, or give an object with the "
-                "methods of fedflip.Crew",
+                remedy="write workers='process', leave it out to train in this process, or give a crew such as "
+                "fedflip.RayCrew(), fedflip.MpiCrew() or fedflip.ExecutorCrew(…)",
             )
         return given
 

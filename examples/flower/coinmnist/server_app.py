@@ -18,7 +18,8 @@ def main(grid: Grid, context: Context) -> None:
     devices = int(config["num-devices"])
     # Compute and upload times of the paper's phones, with the samples that the devices hold.
     fleet = ff.Fleet.paper(devices, seed=7).with_samples(task.data(devices).samples)
-    plan = ff.plan(fleet, bandwidth_mbps=float(config["bandwidth-mbps"]))
+    # A smaller sampling variance than the usual one, so that rounds have several clients.
+    plan = ff.plan(fleet, bandwidth_mbps=float(config["bandwidth-mbps"]), variance=0.3)
     out = str(config["out"]) or None
     strategy = CoinStrategy(plan, seed=int(config["seed"]), out=out, resume=out is not None, fraction_evaluate=0.0)
 

@@ -12,7 +12,7 @@ from flwr.serverapp import Grid, ServerApp
 
 from fedflip import _fedflip
 from fedflip._arguments import choice, listed, number, text
-from fedflip._errors import InputError
+from fedflip._errors import FedflipError, InputError
 from fedflip._fleet import Fleet, as_fleet
 from fedflip._key import TrainKey
 from fedflip.flower import _flwr
@@ -24,6 +24,9 @@ from fedflip.flower._grid_rounds import GridRounds
 from fedflip.flower._settings import clock_keys, native_scenario
 
 __all__ = ["VirtualGrid"]
+
+#: An app that asks for nodes so often without a message waits for clients that cannot come.
+_LOOKS_MAX = 30
 
 
 class _CallableRun(_flwr.Run):  # type: ignore[misc]
@@ -122,6 +125,8 @@ class VirtualGrid(Grid):
             evaluate_share=number("evaluate_share", evaluate_share, least=0, most=100),
             weighted_by=text("weighted_by_key", weighted_by_key),
         )
+        #: How often the app has asked for nodes since its last message.
+        self._looks = 0
         #: Fleets that were measured on this grid.
         self._measured: list[Fleet] = []
         self._flower_run = _CallableRun.create_empty(RUN_ID)
@@ -168,10 +173,17 @@ class VirtualGrid(Grid):
 
     def get_node_ids(self) -> Iterable[int]:
         """The nodes, in the order of the devices."""
+        self._looks += 1
+        if self._looks > _LOOKS_MAX:
+            raise FedflipError(
+                f"the app waits for more clients than the {len(self.fleet)} of the VirtualGrid",
+                remedy="let the strategy wait for fewer clients, or make a fleet with more devices",
+            )
         return list(self._clients.contexts)
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
         """Runs the messages as one round, and returns their identifiers. Replies wait for ``pull_messages``."""
+        self._looks = 0
         return self._rounds.push(list(messages), None)
 
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
@@ -182,6 +194,7 @@ class VirtualGrid(Grid):
         self, messages: Iterable[Message], *, timeout: float | None = None
     ) -> Iterable[Message]:
         """Runs the messages as one round. ``timeout`` counts virtual seconds."""
+        self._looks = 0
         wanted = None if timeout is None else number("timeout", timeout)
         return self._rounds.pull(self._rounds.push(list(messages), wanted))
 

@@ -9,7 +9,7 @@ from typing import Any
 from flwr.app import ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
 
 __all__ = ["EVALUATE", "QUERY", "TRAIN", "category", "copied", "copied_context", "copied_message", "mbit"]
-__all__ += ["mean_metrics", "train_loss"]
+__all__ += ["mean_metrics", "samples_told", "train_loss"]
 
 TRAIN, EVALUATE, QUERY = "train", "evaluate", "query"
 
@@ -105,6 +105,11 @@ def mean_metrics(contents: Iterable[RecordDict], weighted_by: str) -> dict[str, 
         for name in names
         if name != weighted_by
     }
+
+
+def samples_told(content: RecordDict, name: str) -> float | None:
+    """The number of samples that a reply reports."""
+    return _numbers(content).get(name)
 
 
 def train_loss(contents: Iterable[RecordDict]) -> float | None:

@@ -64,6 +64,14 @@ def evaluating(connected: Iterable[int], share: float, least: int, *, seed: int,
     return sorted(chosen)
 
 
+#: After this time without a new client, whoever waits is told again, and how to help.
+_TELL_SECS = 30.0
+_STILL_WAITING = (
+    "Still waiting for clients: %d of %d are connected. In Flower's simulation, "
+    "`flwr federation simulation-config --num-supernodes` sets the number of nodes."
+)
+
+
 class Nodes:
     """The nodes of the devices of a plan.
 
@@ -106,7 +114,7 @@ class Nodes:
 
     def connected(self, grid: Grid) -> dict[int, int]:
         """The node of each device that is connected. Nodes that are new are asked."""
-        online = list(grid.get_node_ids())
+        online = list(grid.partitions if isinstance(grid, VirtualGrid) else grid.get_node_ids())
         if isinstance(grid, VirtualGrid) and not self._is_given:
             self._device_of = {node: self._checked(node, device) for node, device in grid.partitions.items()}
         # A node that comes back is asked at once.
@@ -154,7 +162,7 @@ class Nodes:
 
     def wait(self, grid: Grid, wanted: int) -> dict[int, int]:
         """Waits until the wanted number of devices is connected, as Flower's strategies do."""
-        seen = -1
+        seen, told_at = -1, time.monotonic()
         self._has_begun = False
         while len(node_of := self.connected(grid)) < wanted:
             if isinstance(grid, VirtualGrid):
@@ -165,8 +173,11 @@ class Nodes:
                     remedy="ask for as many clients as the fleet of the grid has",
                 )
             if len(node_of) != seen:
-                seen = len(node_of)
+                seen, told_at = len(node_of), time.monotonic()
                 flower_log(INFO, "Waiting for clients: %d of %d are connected.", seen, wanted)
+            elif time.monotonic() - told_at > _TELL_SECS:
+                told_at = time.monotonic()
+                flower_log(WARNING, _STILL_WAITING, seen, wanted)
             time.sleep(_POLL_SECS)
         self._has_begun = True
         return node_of

@@ -62,11 +62,13 @@ class Folder:
     def check_free(self) -> None:
         """Refuses a folder that holds a run."""
         if self.is_begun:
+            resumes = "continue it with CoinStrategy(…, resume=True), or choose another folder"
+            alone = "choose another folder, or delete this one: only a run with CoinStrategy can be resumed"
             raise InputError(
                 f"{self.out} holds a run already",
                 where="out",
                 value=str(self.out),
-                remedy="continue it with resume=True, or choose another folder",
+                remedy=alone if self.plan is None else resumes,
             )
 
     def prepare(self, model: tuple[Layout, Vector], first_cohort: int) -> None:

@@ -20,7 +20,7 @@ from fedflip._plan import Plan
 from fedflip.flower._clock import Clock
 from fedflip.flower._flwr import flower_log
 from fedflip.flower._journal import Journal, rounds_of_ended
-from fedflip.flower._messages import train_loss
+from fedflip.flower._messages import samples_told, train_loss
 from fedflip.flower._model import DivergedUpdateError, WeightedSum, arrays_of, record_of
 from fedflip.flower._nodes import Nodes, evaluating
 from fedflip.flower._replies import Aggregate, Reports, aggregated
@@ -127,6 +127,7 @@ class CoinStrategy(Strategy):
         self._node_of: dict[int, int] = {}
         self._cohort: list[int] = []
         self._sent_at = 0.0
+        self._has_warned = False
         #: The clients that were lost in the last round, each with the reason.
         self.lost: dict[int, str] = {}
 
@@ -196,6 +197,7 @@ class CoinStrategy(Strategy):
             record = self._clock.record(server_round, self._cohort, took_secs, self.lost, loss)
             self._journal.records.round(record)
         self._see_lost(server_round)
+        self._warn_of_samples(reports)
         has_moved = self._step(server_round, total)
         metrics = aggregated(self._train_metrics_fn, reports.contents, self.weighted_by_key)
         if not has_moved:
@@ -215,6 +217,24 @@ class CoinStrategy(Strategy):
             self._journal.records.drop_round()
             self._journal.end(round - 1, "diverged", str(error))
         raise FedflipError(f"the run diverged: {error}", remedy="use a smaller learning rate") from None
+
+    def _warn_of_samples(self, reports: Reports) -> None:
+        """Says once that a client reports another number of samples than the fleet has."""
+        if self._has_warned:
+            return
+        for device, content in reports.by_device:
+            told, planned = samples_told(content, self.weighted_by_key), self.plan.fleet.samples[device]
+            if told is not None and told != planned:
+                self._has_warned = True
+                flower_log(
+                    WARNING,
+                    "The client of device %d reports %s = %g, and the plan's fleet has %g samples: weights follow the plan.",
+                    device,
+                    self.weighted_by_key,
+                    told,
+                    planned,
+                )
+                return
 
     def _see_lost(self, round: int) -> None:
         if not self.lost:

@@ -370,3 +370,11 @@ def test_a_client_that_returns_no_message_is_named() -> None:
     app.train()(lambda message, context: MetricRecord())
     with pytest.raises(ff.LearnerError, match="returned MetricRecord"):
         grid_of(app).run(apps.server_of(FedAvg(), [], 1))
+
+
+def test_a_strategy_that_waits_for_more_clients_than_there_are_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Flower's strategies look for clients once a second, for ever."""
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    server = apps.server_of(FedAvg(min_available_nodes=9, fraction_evaluate=0.0), [], 1)
+    with pytest.raises(ff.FedflipError, match="the app waits for more clients than the 8 of the VirtualGrid"):
+        VirtualGrid(apps.app, FLEET, bandwidth_mbps=2).run(server)

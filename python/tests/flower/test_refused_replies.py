@@ -15,7 +15,7 @@ pytestmark = pytest.mark.flower
 
 import flower_apps as apps
 from fedflip.flower import CoinStrategy, VirtualGrid
-from flwr.app import ArrayRecord, Context, Message, RecordDict
+from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 
 FLEET = ff.Fleet({"compute_secs": [1.0] * 4, "comm_secs": [1.0] * 4, "samples": [10, 20, 30, 40]})
@@ -84,3 +84,19 @@ def test_rounds_of_nothing_but_nan_are_a_divergence() -> None:
         run(app(BAD["nan"], lambda _, round: round > 1), 9, alone)
     with pytest.raises(ff.FedflipError, match=r"the run diverged: client 0 .* in round 2"):
         run(app(BAD["nan"], lambda _, round: round > 1), 9)
+
+
+def test_other_numbers_of_samples_than_the_fleet_has_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    made = ClientApp()
+
+    @made.train()
+    def train(message: Message, context: Context) -> Message:
+        content = RecordDict({"a": message.content["arrays"], "m": MetricRecord({"num-examples": 25})})
+        return Message(content, reply_to=message)
+
+    with caplog.at_level("WARNING", logger="flwr"):
+        run(made, 2)
+    told = [record.getMessage() for record in caplog.records if "num-examples" in record.getMessage()]
+    assert told == [
+        "The client of device 0 reports num-examples = 25, and the plan's fleet has 10 samples: weights follow the plan."
+    ]
