@@ -126,7 +126,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "speed",
         budget_secs: 110,
-        guards: "plans and reports within some times the time, and the memory and size, that the README promises",
+        guards: "plans and reports within some times the time, and the memory and size, that the page on performance promises",
         run: |repo| passed(lab::step(repo, "speed", &["--short"])),
     },
     Step {
@@ -144,7 +144,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "flower",
         budget_secs: 150,
-        guards: "Flower apps on the virtual clock, and coins under Flower's own engines",
+        guards: "Flower apps and coins on the virtual clock; `cargo xtask python --flower --slow` has Flower's own engines",
         run: |repo| with_python(python::step_extra(repo, &python::FLOWER)),
     },
     Step {

@@ -180,7 +180,7 @@ Tasks of the lab (`cargo xtask TASK --help` describes their options):
 
   experiments     the paper's evaluation and what goes beyond it: run, checked, archived
   convert PATH... run folders and archives of version 1, converted to the present version
-  speed           the speed and memory that the README promises, on the release binary
+  speed           the speed and memory that docs/explanation/performance.md promises, on the release binary
   load            1,000 devices in rounds and 10,000 idle ones at one server: times and memory
   band            rounds of five devices on a real shared link, compared with the model
   bench-peers     client updates per second, fedflip and PyTorch timed in turn

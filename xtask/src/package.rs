@@ -1,6 +1,6 @@
 //! `cargo xtask package`: the crates for other people, packed as a registry would get them.
 //!
-//! All crates but the lab, the extension module of Python and these tasks are for others: who installs the program
+//! All crates but the lab, the planner of the site, the extension module of Python and these tasks are for others: who installs the program
 //! from a registry needs every library below it. `cargo package` packs them in the order of their dependencies.
 
 use std::fs;

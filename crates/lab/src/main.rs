@@ -7,7 +7,7 @@
 //!
 //! - [`experiments`]: the paper's evaluation and what goes beyond it, run, checked and archived.
 //! - [`convert`]: run folders of earlier programs, made readable for this one.
-//! - [`speed`]: the times and the memory that the README promises.
+//! - [`speed`]: the times and the memory that the page on performance promises.
 //! - [`load`]: many devices at one server.
 //! - [`band`]: rounds on a real shared link, against what the model says of them.
 //! - [`deployment`]: a server under test, for both of them.
@@ -55,7 +55,7 @@ enum Task {
     Experiments(experiments::Options),
     /// Convert run folders and archives of format version 1 to version 3, in place.
     Convert(convert::Options),
-    /// Measure the speed and memory that the README promises.
+    /// Measure the speed and memory that the page on performance promises.
     Speed(Length),
     /// Measure rounds with 1,000 devices and the memory of 10,000 idle ones.
     Load(Length),

@@ -1,4 +1,4 @@
-//! `speed`: what the README promises of the command line, measured on the binary the way a user meets it, reading
+//! `speed`: what docs/explanation/performance.md promises of the command line, measured on the binary the way a user meets it, reading
 //! and printing included.
 
 mod report;
