@@ -1,8 +1,9 @@
-// The documentation site in a real browser, from the disk: what readers see, and that no page asks another host for anything.
+// The documentation site in a real browser, over HTTP and from the disk: what readers see, and that no page asks another host for anything.
 
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { after, before, describe, test } from "node:test";
 import { createServer } from "node:http";
 import { createReadStream, statSync } from "node:fs";
@@ -14,7 +15,9 @@ const SITE = path.resolve(process.env.FEDFLIP_SITE || "target/site");
 const PICTURES = process.env.FEDFLIP_PICTURES;
 const TYPES = { ".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".json": "application/json", ".svg": "image/svg+xml", ".wasm": "application/wasm" };
 const MATHS = "explanation/mathematics.html";
-const PAGES = ["index.html", "start/command-line.html", MATHS, "reference/command-line.html", "reference/python-api/plan.html"];
+const PAGES = ["index.html", "start/command-line.html", MATHS, "reference/command-line.html", "reference/python-api/plan.html", "planner.html"];
+// Every page of the site but the redirects and the page for wrong addresses.
+const ALL_PAGES = readdirSync(SITE, { recursive: true }).filter((place) => place.endsWith(".html") && place !== "404.html").sort();
 const PHONE = { viewport: { width: 390, height: 844 } };
 
 let browser, server, home;
@@ -88,8 +91,11 @@ describe("a reader", () => {
     await page.keyboard.press("Enter");
     assert.equal(await page.evaluate(() => location.hash), skip);
     for (let press = 0; press < 3; press += 1) await page.keyboard.press("Tab");
-    const outline = await page.evaluate(() => document.activeElement !== document.body);
-    assert.ok(outline, "something has the focus");
+    const outline = await page.evaluate(() => {
+      const { outlineStyle, boxShadow } = getComputedStyle(document.activeElement);
+      return document.activeElement.matches(":focus-visible") && (outlineStyle !== "none" || boxShadow !== "none");
+    });
+    assert.ok(outline, "what has the focus is marked");
   });
 
   open("gets dark colours where the system is dark", "index.html", async (page) => {
@@ -111,6 +117,23 @@ describe("a reader", () => {
   }, { javaScriptEnabled: false });
 });
 
+describe("somebody without a network", () => {
+  test("plans in the page of the site, opened from the disk", async () => {
+    const { page, problems, close } = await watchedPage(browser, pathToFileURL(path.join(SITE, "planner.html")).href);
+    await page.locator(".planner-ready").waitFor();
+    await until(page, () => document.querySelectorAll("rect.planner-bar").length === 100);
+    await page.locator("#planner-fleet").fill("device,compute_secs,comm_secs,samples\nphone,2,7,300\nlaptop,0.4,7,100\n");
+    await until(page, () => document.querySelectorAll("rect.planner-bar").length === 2);
+    // Links lead to other pages on the disk.
+    await page.locator(".md-tabs__link").nth(1).click();
+    await until(page, () => location.protocol === "file:" && !location.pathname.endsWith("planner.html"));
+    assert.ok((await page.locator("h1").count()) === 1);
+    // The theme's search reads its index over HTTP alone.
+    assert.deepEqual(problems.filter((problem) => !/search_index|ERR_FILE_NOT_FOUND/.test(problem)), []);
+    await close();
+  });
+});
+
 describe("no page is wider than a phone", () => {
   for (const place of PAGES) {
     open(`phone ${place}`, place, async (page) => {
@@ -118,6 +141,19 @@ describe("no page is wider than a phone", () => {
       assert.ok(content <= window, `${content} pixels in ${window}`);
     }, PHONE);
   }
+});
+
+test("no page at all has barriers in light colours", async () => {
+  const { page, close } = await watchedPage(browser, `${home}index.html`, { reducedMotion: "reduce" });
+  assert.ok(ALL_PAGES.length > 30, `${ALL_PAGES}`);
+  const found = {};
+  for (const place of ALL_PAGES) {
+    await page.goto(home + place);
+    const wrong = await barriers(page);
+    if (wrong.length) found[place] = wrong;
+  }
+  assert.deepEqual(found, {});
+  await close();
 });
 
 describe("no page has barriers", () => {
