@@ -17,7 +17,10 @@ const ABBREVIATIONS: &[&str] = &["e.g.", "i.e.", "cf.", "vs.", "al.", "Fig.", "N
 
 fn offenders(tree: &Tree) -> Vec<Offender> {
     let mut found: Vec<Offender> = Vec::new();
-    for (path, text) in tree.files().iter().filter(|(path, _)| path.ends_with(".md")) {
+    // What a program has written into an archive stays as it was.
+    let is_archived = |path: &str| path.starts_with("experiments/") && path.ends_with("/tables.md");
+    let pages = tree.files().iter().filter(|(path, _)| path.ends_with(".md") && !is_archived(path));
+    for (path, text) in pages {
         for passage in
             prose::passages(path, text).into_iter().filter(|passage| passage.kind == Kind::Paragraph)
         {
@@ -48,7 +51,7 @@ fn sentences(text: &str) -> Vec<String> {
             last.push(' ');
         }
         let bare = word.trim_end_matches([')', '"', '*', '_', '”', '’']);
-        if bare.ends_with(['.', '?', '!', ':', ';']) && !ABBREVIATIONS.contains(&bare) {
+        if bare.ends_with(['.', '?', '!', ':']) && !ABBREVIATIONS.contains(&bare) {
             sentences.push(String::new());
         }
     }

@@ -27,7 +27,7 @@ pub fn table(group: &Group, reference: Option<&SchemeRuns>) -> Option<Table> {
         )
     });
     let note = format!(
-        "{}, means over seeds with one standard deviation; the ratio is to the best scheme that reached \
+        "{}, means over seeds with one standard deviation. The ratio is to the best scheme that reached \
          the target with every seed; {}. “>” marks a lower bound: some run ended before the target.{to_reference}{}{}{}",
         if group.setting.on_devices() { "Time by the clock on the wall" } else { "Virtual time" },
         pilots_note(group),
