@@ -247,9 +247,9 @@ class Nodes:
         whole = isinstance(device, int) and not isinstance(device, bool)
         if not whole or not 0 <= device < len(self._names):
             raise InputError(
-                f"node {node} has the partition-id {device!r}, which is not in the plan of {len(self._names)} devices",
+                f"node {node} has the partition-id {device!r}, and there are {len(self._names)} devices",
                 where=PARTITION_ID_KEY,
                 value=device,
-                remedy=f"use partition ids from 0 to {len(self._names) - 1}, or plan for all clients",
+                remedy=f"use partition ids from 0 to {len(self._names) - 1}, or count all clients as devices",
             )
         return int(device)

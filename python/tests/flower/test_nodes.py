@@ -69,7 +69,7 @@ def test_nodes_are_matched_to_devices() -> None:
     gone = Error(ErrorCode.NODE_UNAVAILABLE, "the node is gone")
     assert configured({**ids, 88: gone}) == [55, 66, 77]
     wrong = {
-        "node 88 has the partition-id 9, which is not in the plan of 4 devices": {"partition-id": 9},
+        "node 88 has the partition-id 9, and there are 4 devices": {"partition-id": 9},
         "node 88 has no partition-id": {},
         "node 88 has no partition-id.*hint: start": RecordDict({"other": ConfigRecord()}),
         "nodes 77 and 88 both have the partition-id 2": {"partition-id": 2},

@@ -15,7 +15,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "fleet",
         "file",
-        "a fleet file, which replaces the five keys below",
+        "a fleet file; then leave out the five keys below",
         |s| match &s.fleet {
             FleetSource::File { name, .. } => Some(Value::text(name)),
             FleetSource::Generated(_) => None,
