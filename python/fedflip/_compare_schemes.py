@@ -32,7 +32,11 @@ def chosen_schemes(schemes: Any) -> list[Chosen]:
     Raises:
         InputError: If there is none, one is not a scheme, or two have the same name.
     """
-    remedy = f"write schemes={schemes.split(',')!r}" if isinstance(schemes, str) else "write schemes=['auto', 'full']"
+    remedy = (
+        f"write schemes={schemes.split(',')!r}"
+        if isinstance(schemes, str)
+        else "write schemes=['auto', 'full']"
+    )
     chosen: list[Chosen] = []
     for place, scheme in enumerate(listed("schemes", schemes, "a list of schemes", remedy=remedy)):
         files = sum(each.name.startswith(_FILE) for each in chosen)

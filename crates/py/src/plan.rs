@@ -96,6 +96,12 @@ impl PyPlan {
         if self.given { "given".to_owned() } else { self.planning.scheme.to_string() }
     }
 
+    /// Whether each device flips a coin of its own, so that a/q are the weights of the sum.
+    #[getter]
+    fn flips_coins(&self) -> bool {
+        self.planning.scheme.method().flips_coins()
+    }
+
     #[getter]
     fn status(&self) -> &'static str {
         self.plan().status().name()

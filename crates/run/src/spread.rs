@@ -1,8 +1,11 @@
 //! Whole runs on the workers of a host: these keep all workers busy without a word between them.
 
+use std::sync::Arc;
+
 use fedflip_fleet::csv_file;
+use fedflip_learn::model_file;
 use fedflip_plan::Scheme;
-use fedflip_scenario::{FleetSource, InMemory, Scenario, Source};
+use fedflip_scenario::{FleetSource, InMemory, InitialModel, Scenario, Source};
 
 use crate::comparison::{Comparison, run_name};
 use crate::error::RunError;
@@ -43,11 +46,13 @@ impl Comparison<'_> {
         session: &Session<'_>,
     ) -> Result<Vec<Candidate>, RunError> {
         let mut candidates = Vec::new();
-        for scheme in schemes {
+        // A scheme that a program draws is code of this process: its runs share devices.
+        for scheme in schemes.filter(|scheme| scheme.promises_unbiased().is_none()) {
             let scenario = self.scenario_of(scheme);
             let Ok(planned) = self.setup.plan(&scenario, Some(self.constants)) else { continue };
             for number in 0..self.seeds {
-                let (scenario, warm_start) = self.run_of(&scenario, number, limit_hours)?;
+                let (mut scenario, warm_start) = self.run_of(&scenario, number, limit_hours)?;
+                self.without_first_model(&mut scenario)?;
                 let Some(folder) =
                     self.out.map(|out| out.join(run_name(&scenario.plan.scheme, scenario.seed)))
                 else {
@@ -67,6 +72,17 @@ impl Comparison<'_> {
             }
         }
         Ok(candidates)
+    }
+
+    /// The first model of a program's learner is zeros until a seed makes it, on the worker as here: the text has their digest.
+    fn without_first_model(&self, scenario: &mut Scenario) -> Result<(), RunError> {
+        if scenario.task.is_external() {
+            let params = self.setup.trainer.params();
+            let zeros = vec![0.0; params.iter().map(|(_, spec)| spec.len()).sum()];
+            let bytes = model_file::write(&params, &zeros)?;
+            scenario.initial = Some(Arc::new(InitialModel::new(InitialModel::COPY, bytes)));
+        }
+        Ok(())
     }
 }
 
@@ -109,12 +125,11 @@ fn as_text(scenario: &Scenario) -> Option<(String, Option<Vec<u8>>)> {
     if let FleetSource::File { name, fleet, in_memory } = &mut said.fleet {
         let mut bytes = Vec::new();
         csv_file::write(fleet, &mut bytes).ok()?;
-        memory.fleet = Some(std::sync::Arc::new(csv_file::read(&bytes[..], name).ok()?));
+        memory.fleet = Some(Arc::new(csv_file::read(&bytes[..], name).ok()?));
         (*name, *in_memory) = (fedflip_record::folder::FLEET.to_owned(), true);
         csv = Some(bytes);
     }
     if said.task.is_external() {
-        // The program that has the learner makes the first model there, too.
         memory.initial.clone_from(&said.initial);
     }
     let text = scenario.stored();

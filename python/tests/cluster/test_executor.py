@@ -186,6 +186,48 @@ def test_comparisons_spread_whole_runs_among_the_workers_of_an_executor(tmp_path
         assert session["workers"] == {"crew": "ExecutorCrew", "joined": 1}, "the run was not a whole one"
 
 
+class Towards:
+    """Devices pull a model that begins elsewhere than at zero."""
+
+    devices = 4
+    metrics = {"loss": "min"}
+
+    def samples(self, device: int) -> int:
+        return 10 + device
+
+    def initial(self, seed: int) -> Any:
+        return np.full(3, seed, np.float32)
+
+    def train(self, model: Any, key: ff.TrainKey) -> Any:
+        return np.float32(0.1) * (np.float32(key.device) - model), 1.0
+
+    def evaluate(self, model: Any) -> dict[str, float]:
+        return {"loss": float(np.square(model - 1.5).sum())}
+
+
+def thirds(round: int, seed: int, fleet: ff.Fleet) -> Any:
+    cohort = np.arange(round % 3, len(fleet), 3)
+    return cohort, fleet.data_shares[cohort] * 3
+
+
+def test_runs_of_a_learner_and_of_own_schemes_have_the_bytes_of_one_thread(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {
+        "stop": ff.Stop("loss", at=0.1),
+        "rounds_max": 40,
+        "pilots": False,
+        "seeds": 2,
+        "seed": 1,
+    }
+    settings |= {"schemes": ["full", "uniform", thirds], "progress": False}
+    ff.compare(Towards(), out=tmp_path / "one", **settings)
+    with ThreadPoolExecutor(2) as executor:
+        ff.compare(Towards(), crew=ff.ExecutorCrew(executor, workers=2), out=tmp_path / "pool", **settings)
+    runs = sorted(run.name for run in (tmp_path / "one" / "runs").iterdir())
+    assert len(runs) == 6
+    for name in runs:
+        assert_same(tmp_path / "pool" / "runs" / name, tmp_path / "one" / "runs" / name)
+
+
 def test_a_whole_run_that_fails_on_a_worker_is_told_with_its_reason(tmp_path: Path) -> None:
     crew = ff.ExecutorCrew(pool, workers=2)
     crew.open(NativeLearner(ff.Scenario("synthetic").to_toml()))
