@@ -52,7 +52,8 @@ class Clients:
         self._app: Any = checked_app(client_app, ClientApp, "client_app")
         self._workers = None if workers is None else Workers(client_app, checked_workers(workers))
         self._seed = seed
-        self._has_trained = False
+        #: Whether a client has trained in this run: an app that never works is a mistake.
+        self.has_trained = False
         #: The contexts by node. They persist, as in Flower.
         self.contexts = {
             FIRST_NODE + device: Context(
@@ -103,10 +104,10 @@ class Clients:
             )
         if kind != TRAIN:
             return
-        self._has_trained |= len(failed) < len(outcomes)
+        self.has_trained |= len(failed) < len(outcomes)
         # An app that never works is a mistake. Once it has worked, the failures of a small cohort are losses as those of a
         # large one.
-        if failed and not self._has_trained:
+        if failed and not self.has_trained:
             device, outcome = next(iter(failed.items()))
             who = "the only client" if len(failed) == 1 else f"all {len(failed)} clients"
             raise LearnerError(

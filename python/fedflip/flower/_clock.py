@@ -132,6 +132,13 @@ def _check_costs(grid: VirtualGrid, plan: Plan) -> None:
             plan,
             "plan with bandwidth_mbps",
         )
+    mode, offered = plan._arguments[0]["downlink"], str(grid._keys.get("round.downlink", "none"))
+    if plan.bandwidth_mbps is not None and mode != offered:
+        raise _refused(
+            f"the plan has downlink={mode!r}, and the VirtualGrid has downlink={offered!r}",
+            plan,
+            "give both the same downlink",
+        )
     for key, name in _COSTS.items():
         planned, given = float(keys.get(key, "nan")), float(grid._keys.get(key, 0.0))
         if key in keys and planned != given:

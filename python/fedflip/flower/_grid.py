@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -25,8 +26,8 @@ from fedflip.flower._settings import clock_keys, native_scenario
 
 __all__ = ["VirtualGrid"]
 
-#: An app that asks for nodes so often without a message waits for clients that cannot come.
-_LOOKS_MAX = 30
+#: An app that asks for nodes so often without a message, each time after a pause, waits for clients that cannot come.
+_LOOKS_MAX, _PAUSE_SECS = 30, 0.5
 
 
 class _CallableRun(_flwr.Run):  # type: ignore[misc]
@@ -125,8 +126,8 @@ class VirtualGrid(Grid):
             evaluate_share=number("evaluate_share", evaluate_share, least=0, most=100),
             weighted_by=text("weighted_by_key", weighted_by_key),
         )
-        #: How often the app has asked for nodes since its last message.
-        self._looks = 0
+        #: How often the app has asked for nodes since its last message, and when it did so last.
+        self._looks, self._looked_at = 0, time.monotonic()
         #: Fleets that were measured on this grid.
         self._measured: list[Fleet] = []
         self._flower_run = _CallableRun.create_empty(RUN_ID)
@@ -173,7 +174,9 @@ class VirtualGrid(Grid):
 
     def get_node_ids(self) -> Iterable[int]:
         """The nodes, in the order of the devices."""
-        self._looks += 1
+        now = time.monotonic()
+        self._looks += now - self._looked_at > _PAUSE_SECS
+        self._looked_at = now
         if self._looks > _LOOKS_MAX:
             raise FedflipError(
                 f"the app waits for more clients than the {len(self.fleet)} of the VirtualGrid",

@@ -12,7 +12,8 @@ from typing import Any
 from fedflip._errors import FedflipError, InputError
 from fedflip._run import open as open_run
 from fedflip.flower._clock import Clock
-from fedflip.flower._records import Folder, RunRecords
+from fedflip.flower._records import RECORDS, Folder, RunRecords
+from fedflip.flower._round_sum import NOT_FINITE, REFUSED, Refusals
 from fedflip.flower._server import ServerModel
 
 __all__ = ["Journal", "rounds_of_ended"]
@@ -57,8 +58,8 @@ class Journal:
         #: Whether the run had ended before it was opened.
         self.had_ended = False
 
-    def begin(self, resume: bool) -> int:
-        """Opens a folder that holds the run already, and returns the number of its rounds."""
+    def begin(self, resume: bool, refusals: Refusals) -> int:
+        """Opens a folder that holds the run already, and returns the number of its rounds, which ``refusals`` sees again."""
         if not resume or not self._folder.is_begun:
             self.records.prepare()
             return 0
@@ -73,7 +74,20 @@ class Journal:
         self._clock.resume(round, secs)
         self._kept_rounds = [round]
         self._restore_clients(round)
+        self._see_again(round, refusals)
         return round
+
+    def _see_again(self, rounds: int, refusals: Refusals) -> None:
+        """What replies there were decides what failures mean: those of an app that has never worked end a run."""
+        with open(self._folder.out / RECORDS, "rb") as lines:
+            for record in map(json.loads, lines):
+                if record.get("type") == "round" and record["round"] <= rounds:
+                    refusals.resume(record)
+                    lost = [
+                        each for each in record.get("lost", ()) if each["reason"] not in (REFUSED, NOT_FINITE)
+                    ]
+                    if self._clock.virtual is not None and len(record["cohort"]) > len(lost):
+                        self._clock.virtual._clients.has_trained = True
 
     def _check_settings(self) -> None:
         """Refuses to resume a run on another clock. Folders of earlier versions do not tell theirs."""
@@ -154,7 +168,7 @@ class Journal:
 def rounds_of_ended(out: str | os.PathLike[str]) -> int:
     """The cap on rounds of a run that has ended, and 0 for others: with a smaller cap it has ended, too."""
     folder = Path(os.fsdecode(out))
-    if not (folder / "records.jsonl").is_file() or not (folder / "run.toml").is_file():
+    if not (folder / RECORDS).is_file() or not (folder / "run.toml").is_file():
         return 0
     run = open_run(folder)
     return int(run.scenario["stop"]["rounds_max"]) if run.ended else 0

@@ -12,7 +12,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
 from fedflip._arguments import count, number
-from fedflip._errors import FedflipError
+from fedflip._errors import FedflipError, InputError
 from fedflip._fleet import Fleet
 from fedflip.flower._flwr import flower_log
 from fedflip.flower._grid import VirtualGrid
@@ -90,6 +90,14 @@ def measure(
                 compute_secs[device], comm_secs[device] = _on_virtual_clock(grid, device, comm_secs[device])
             elif bandwidth_mbps is not None:
                 compute_secs[device] -= comm_secs[device] / bandwidth_mbps
+                if compute_secs[device] <= 0:
+                    raise InputError(
+                        f"the upload of client {device} alone takes longer at {bandwidth_mbps:g} Mbit/s than training and "
+                        "upload took together",
+                        where="bandwidth_mbps",
+                        value=bandwidth_mbps,
+                        remedy="give the bandwidth of one client's upload, or leave it out",
+                    )
     compute_secs = np.maximum(compute_secs, _LEAST_SECS)
     columns = {"compute_secs": compute_secs, "comm_secs": comm_secs, "samples": samples}
     fleet = Fleet({"device": list(names), **columns})

@@ -9,7 +9,7 @@ from typing import Any
 from flwr.app import ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
 
 __all__ = ["EVALUATE", "QUERY", "TRAIN", "category", "copied", "copied_context", "copied_message", "mbit"]
-__all__ += ["mean_metrics", "samples_told", "train_loss"]
+__all__ += ["added", "mean_metrics", "samples_told", "train_loss"]
 
 TRAIN, EVALUATE, QUERY = "train", "evaluate", "query"
 
@@ -89,6 +89,14 @@ def _numbers(content: RecordDict) -> dict[str, float]:
     return found
 
 
+def added(numbers: Iterable[float]) -> float:
+    """The sum, rounded once; NaN if it is too large for a number."""
+    try:
+        return math.fsum(numbers)
+    except (OverflowError, ValueError):
+        return math.nan
+
+
 def mean_metrics(contents: Iterable[RecordDict], weighted_by: str) -> dict[str, float]:
     """The means of all metrics that every reply has, weighted by one of them if every reply has it."""
     replies = [_numbers(content) for content in contents]
@@ -96,12 +104,12 @@ def mean_metrics(contents: Iterable[RecordDict], weighted_by: str) -> dict[str, 
         return {}
     names = [name for name in replies[0] if all(name in reply for reply in replies)]
     weights = [reply.get(weighted_by, math.nan) for reply in replies]
-    total = math.fsum(weights)
+    total = added(weights)
     if not (math.isfinite(total) and total > 0 and min(weights) >= 0):
         weights, total = [1.0] * len(replies), float(len(replies))
     pairs = list(zip(replies, weights, strict=True))
     return {
-        name: math.fsum(reply[name] * weight for reply, weight in pairs) / total
+        name: added(reply[name] * weight for reply, weight in pairs) / total
         for name in names
         if name != weighted_by
     }
@@ -120,4 +128,5 @@ def train_loss(contents: Iterable[RecordDict]) -> float | None:
         loss = next((numbers[name] for name in ("train_loss", "train-loss", "loss") if name in numbers), None)
         if loss is not None:
             losses.append(loss)
-    return math.fsum(losses) / len(losses) if losses else None
+    mean = added(losses) / len(losses) if losses else math.nan
+    return mean if math.isfinite(mean) else None

@@ -150,8 +150,18 @@ class WeightedSum:
                     value=str(array.dtype),
                     remedy="reply with arrays of the model's types",
                 )
-            if not np.all(np.isfinite(array)):
-                raise DivergedUpdateError(f"{whose}: the array {name!r} holds NaN or infinite numbers")
+            if not _fits(array, self._model[name].dtype):
+                raise DivergedUpdateError(
+                    f"{whose}: the array {name!r} holds NaN, infinite or too large numbers"
+                )
+
+
+def _fits(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> bool:
+    """Whether all numbers are finite, also as floats of another type. Integers have limits of their own."""
+    if dtype.kind not in "fc":
+        return bool(np.all(np.isfinite(array)))
+    with np.errstate(over="ignore"):
+        return bool(np.all(np.isfinite(array.astype(dtype))))
 
 
 class DivergedUpdateError(Exception):

@@ -115,6 +115,13 @@ class Nodes:
     def connected(self, grid: Grid) -> dict[int, int]:
         """The node of each device that is connected. Nodes that are new are asked."""
         online = list(grid.partitions if isinstance(grid, VirtualGrid) else grid.get_node_ids())
+        if isinstance(grid, VirtualGrid) and self._is_given and self._device_of != grid.partitions:
+            raise InputError(
+                "nodes names other devices than those of the VirtualGrid, whose node n is device n",
+                where="nodes",
+                value=self._device_of,
+                remedy="leave nodes out: a VirtualGrid knows its devices",
+            )
         if isinstance(grid, VirtualGrid) and not self._is_given:
             self._device_of = {node: self._checked(node, device) for node, device in grid.partitions.items()}
         # A node that comes back is asked at once.

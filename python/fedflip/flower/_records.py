@@ -22,7 +22,10 @@ from fedflip.flower._flwr import flower_log
 from fedflip.flower._model import Layout
 from fedflip.flower._settings import native_scenario
 
-__all__ = ["Folder", "RunRecords"]
+__all__ = ["RECORDS", "Folder", "RunRecords"]
+
+#: The file of records in a run folder.
+RECORDS = "records.jsonl"
 
 Vector = npt.NDArray[np.float32]
 _FLUSH_SECS = 0.2
@@ -57,7 +60,7 @@ class Folder:
     @property
     def is_begun(self) -> bool:
         """Whether there is a run in the folder."""
-        return (self.out / "records.jsonl").is_file() and (self.out / "run.toml").is_file()
+        return (self.out / RECORDS).is_file() and (self.out / "run.toml").is_file()
 
     def check_free(self) -> None:
         """Refuses a folder that holds a run."""
@@ -142,7 +145,7 @@ class RunRecords:
 
     def resumed(self) -> tuple[int, float, list[Vector]] | None:
         """Opens a folder that holds this run already: rounds, time and vectors of its checkpoint, if it has one."""
-        with open(self._folder.out / "records.jsonl", "rb") as lines:
+        with open(self._folder.out / RECORDS, "rb") as lines:
             first = lines.readline(_LINE_MAX)
         try:
             self._metrics = [metric["name"] for metric in json.loads(first)["metrics"]]

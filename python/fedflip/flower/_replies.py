@@ -12,7 +12,7 @@ from flwr.serverapp.strategy.strategy_utils import aggregate_metricrecords
 
 from fedflip._errors import InputError
 from fedflip.flower._flwr import CLIENT_APP_CRASHED, ErrorCode, flower_log
-from fedflip.flower._messages import mean_metrics
+from fedflip.flower._messages import added, mean_metrics
 
 __all__ = ["Aggregate", "Reports", "aggregated", "record_metrics"]
 
@@ -71,10 +71,10 @@ class Reports:
         #: When each reply was made, by the clock of its client.
         self.created_at = {device: float(reply.metadata.created_at) for device, reply in good.items()}
 
-    def refuse(self, device: int, problem: Exception) -> None:
+    def refuse(self, device: int, reason: str, problem: Exception) -> None:
         """Takes out a reply that cannot be used: its client is lost."""
         flower_log(WARNING, "The reply of a client is refused: %s", problem)
-        self.failed[device] = "refused"
+        self.failed[device] = reason
         self.by_device = [(other, content) for other, content in self.by_device if other != device]
         self.contents = [content for _, content in self.by_device]
 
@@ -128,7 +128,7 @@ def _is_regular(contents: list[RecordDict], weighted_by: str) -> bool:
     if any(shape != shapes[0] for shape in shapes) or shapes[0].get(weighted_by) != -1:
         return False
     weights: list[Any] = [record[weighted_by] for (record,) in records]
-    return min(weights) >= 0 and 0 < math.fsum(weights) < math.inf
+    return min(weights) >= 0 and 0 < added(weights) < math.inf
 
 
 def record_metrics(metrics: Mapping[str, Any], prefix: str) -> dict[str, float]:

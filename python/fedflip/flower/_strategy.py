@@ -24,7 +24,7 @@ from fedflip.flower._messages import samples_told, train_loss
 from fedflip.flower._model import DivergedUpdateError, WeightedSum, arrays_of, record_of
 from fedflip.flower._nodes import Nodes, evaluating
 from fedflip.flower._replies import Aggregate, Reports, aggregated
-from fedflip.flower._round_sum import Refusals, summed
+from fedflip.flower._round_sum import Refusals, reason_of, summed
 from fedflip.flower._run_loop import RunLoop
 from fedflip.flower._server import ServerModel
 from fedflip.flower._settings import native_scenario, optimiser_keys
@@ -102,9 +102,16 @@ class CoinStrategy(Strategy):
         self.seed = count("seed", seed)
         self._on_lost = choice("on_lost", on_lost, ("flag", "raise"))
         self._keys = {"seed": self.seed, **optimiser_keys(server_optimiser)}
-        # Wrong settings and schemes without coins are refused here, and not in the first round.
+        # Wrong settings and schemes without cohorts are refused here, and not in the first round.
         native_scenario(plan.fleet, self._keys, plan=plan)
         self.cohort(round=1)
+        if not plan._native.flips_coins:
+            raise InputError(
+                f"the scheme {plan.scheme} draws no coins, and its sum has other weights than a/q",
+                where="plan",
+                value=plan,
+                remedy="plan with a scheme of coins, such as auto, exact, weighted or fixed=0.3",
+            )
         self._nodes = Nodes(plan.fleet.names, nodes)
         self.fraction_evaluate = number("fraction_evaluate", fraction_evaluate, least=0, most=1)
         self.min_evaluate_nodes = count("min_evaluate_nodes", min_evaluate_nodes)
@@ -186,7 +193,7 @@ class CoinStrategy(Strategy):
         try:
             total, refused = summed(self.plan, self._server.arrays, reports, server_round)
             for device, problem in refused.items():
-                reports.refuse(device, problem)
+                reports.refuse(device, reason_of(problem), problem)
             self._refusals.see(total, refused)
         except DivergedUpdateError as error:
             self._diverge(server_round, error)
@@ -318,7 +325,7 @@ class CoinStrategy(Strategy):
         rounds_max = max(1, num_rounds, rounds_of_ended(self._out) if self._resume else 0)
         keys = {**self._keys, "stop.rounds_max": rounds_max}
         self._journal = Journal(self._out, keys, server, self._clock, self._checkpoint_secs, self._metrics)
-        rounds = self._journal.begin(self._resume)
+        rounds = self._journal.begin(self._resume, self._refusals)
         if rounds:
             flower_log(INFO, "fedflip: resumed after round %d", rounds)
             self._record = record_of(server.arrays)

@@ -116,7 +116,9 @@ def test_updates_of_other_types_are_added_as_they_are() -> None:
         )
         assert whole.dtype == np.int64
         assert whole.tolist() == [2, 2**62 + 2, 3 - 2**62]
-        with pytest.raises(ff.FedflipError, match="the run diverged: the array '0' of the model became NaN"):
+        with pytest.raises(
+            ff.FedflipError, match="the run diverged: client 0 .* holds NaN, infinite or too large numbers"
+        ):
             run(clients(fractions), arrays=ArrayRecord([np.zeros(3, np.float32)]))
 
 

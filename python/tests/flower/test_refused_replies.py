@@ -25,6 +25,7 @@ ODD = 2
 Change = Callable[[list[Any]], list[Any]]
 BAD: dict[str, Change] = {
     "nan": lambda arrays: [np.full_like(arrays[0], np.nan), arrays[1]],
+    "huge": lambda arrays: [arrays[0] + 1e300, arrays[1]],
     "shape": lambda arrays: [arrays[0].T, arrays[1]],
     "missing": lambda arrays: arrays[:1],
     "complex": lambda arrays: [array + 1j for array in arrays],
@@ -60,7 +61,7 @@ def test_one_client_ends_no_run_and_costs_no_other_its_update(tmp_path: Path, ba
     # Three of four clients have 70 % of the samples, and nobody's weight grows.
     first = apps.first_model()["0"].numpy()
     assert np.allclose(value, first + 3 * 0.7, atol=1e-6)
-    assert strategy.lost == {ODD: "refused"}
+    assert strategy.lost == {ODD: "not_finite" if bad in ("nan", "huge") else "refused"}
     opened = ff.open(tmp_path / "run")
     assert opened.rounds["lost"].tolist() == [1, 1, 1]
 
@@ -76,6 +77,24 @@ def test_a_lonely_client_is_refused_as_others_are() -> None:
     for bad in ("shape", "nan"):
         value, _ = run(app(BAD[bad], lambda _, round: round == 2), 3, alone)
         assert np.allclose(value, apps.first_model()["0"].numpy() + 2 * 0.1, atol=1e-6)
+
+
+@pytest.mark.parametrize("bad", ["shape", "nan", "raise"])
+def test_a_resumed_run_takes_failures_as_the_whole_run_does(tmp_path: Path, bad: str) -> None:
+    """That a client has worked before is known from the records."""
+
+    def fail(arrays: list[Any]) -> list[Any]:
+        raise ValueError("no room")
+
+    alone = ff.Plan.from_q(FLEET, [1.0, 1e-9, 1e-9, 1e-9])
+    failing = app(BAD.get(bad, fail), lambda _, round: round in (3, 4))
+    more: dict[str, Any] = {"plan": alone, "checkpoint_secs": 0.0}
+    whole, _ = run(failing, 6, out=tmp_path / "whole", **more)
+    run(failing, 3, out=tmp_path / "part", **more)
+    resumed, _ = run(failing, 6, out=tmp_path / "part", resume=True, **more)
+    assert np.array_equal(whole, resumed)
+    records = [(tmp_path / name / "records.jsonl").read_bytes() for name in ("whole", "part")]
+    assert records[0] == records[1]
 
 
 def test_rounds_of_nothing_but_nan_are_a_divergence() -> None:
@@ -100,3 +119,30 @@ def test_other_numbers_of_samples_than_the_fleet_has_are_told_once(caplog: pytes
     assert told == [
         "The client of device 0 reports num-examples = 25, and the plan's fleet has 10 samples: weights follow the plan."
     ]
+
+
+def test_numbers_that_no_sum_holds_end_nothing(tmp_path: Path) -> None:
+    made = ClientApp()
+
+    @made.train()
+    def train(message: Message, context: Context) -> Message:
+        metrics = MetricRecord({"num-examples": 1e308, "train_loss": 1e308})
+        return Message(RecordDict({"a": message.content["arrays"], "m": metrics}), reply_to=message)
+
+    run(made, 2, out=tmp_path / "run")
+    assert len(ff.open(tmp_path / "run")) == 2
+
+
+def test_plans_without_coins_and_for_other_downlinks_or_nodes_are_refused() -> None:
+    drawn = ff.plan(FLEET, bandwidth_mbps=2, scheme="fedavg=2")
+    with pytest.raises(ff.InputError, match="the scheme fedavg=2 draws no coins"):
+        CoinStrategy(drawn)
+    coins = ff.plan(FLEET, bandwidth_mbps=2, scheme="fixed=0.5")
+    grid = VirtualGrid(apps.app, FLEET, bandwidth_mbps=2, downlink="broadcast", downlink_bandwidth_mbps=2)
+    with pytest.raises(ff.InputError, match="the plan has downlink='none'"):
+        grid.run(apps.server_of(CoinStrategy(coins), [], 1))
+    shifted = {node: (device + 1) % 4 for node, device in grid.partitions.items()}
+    with pytest.raises(ff.InputError, match="nodes names other devices"):
+        VirtualGrid(apps.app, FLEET, bandwidth_mbps=2).run(
+            apps.server_of(CoinStrategy(coins, nodes=shifted), [], 1)
+        )
