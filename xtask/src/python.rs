@@ -85,7 +85,8 @@ pub(crate) fn step(repo: &Repo) -> Result<(), TaskError> {
 pub(crate) fn step_torch(repo: &Repo) -> Result<(), TaskError> {
     let tests = Tests::beside(repo, Beside::Torch)?;
     tests.types(repo)?;
-    tests.fetch_mnist(repo)?;
+    // A model of PyTorch is compared with the native kernels.
+    tests.fetch(repo, "mnist")?;
     tests.pytest(repo, false, &[])?;
     tests.doctests(repo)?;
     // Times mean nothing in a short run on a build for tests; the program itself must work.
@@ -114,6 +115,9 @@ pub(crate) fn bench(repo: &Repo, args: &[String]) -> Result<(), TaskError> {
         _ => (Beside::Torch, OVERHEAD, args),
     };
     let tests = Tests::of(repo, beside, Build::Release)?;
+    if rest.iter().any(|word| word == "--speed") {
+        tests.fetch(repo, "cifar10")?;
+    }
     Cmd::new(&tests.python)
         .args(["-B", benchmark])
         .args(rest.iter().cloned())

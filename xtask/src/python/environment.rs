@@ -109,9 +109,9 @@ impl Tests {
         cmd.run(repo)
     }
 
-    /// MNIST, with which a model of PyTorch is compared with the native kernels. Only the first call uses the network.
-    pub(super) fn fetch_mnist(&self, repo: &Repo) -> Result<(), TaskError> {
-        let words = ["-B", "-m", "fedflip", "data", "get", "mnist", "--data-dir"];
+    /// Gets a data set that tests or benchmarks train on. Only the first call uses the network.
+    pub(super) fn fetch(&self, repo: &Repo, data_set: &str) -> Result<(), TaskError> {
+        let words = ["-B", "-m", "fedflip", "data", "get", data_set, "--data-dir"];
         Cmd::new(&self.python).args(words).arg(data_sets(repo)).run(repo)
     }
 
