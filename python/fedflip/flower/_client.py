@@ -53,11 +53,19 @@ def execute(app: Any, message: Message, context: Context, seed: int | None) -> O
         reply.metadata.dst_node_id = message.metadata.src_node_id
     except (Exception, SystemExit) as error:
         shown = "".join(traceback.format_exception(error))
-        return Outcome(problem=f"{type(error).__name__}: {error}", traceback=shown, exception=error)
+        return Outcome(problem=_described(error), traceback=shown, exception=error)
     if reply.has_content():
         # The client may keep what it has sent, and change it later.
         reply.__dict__["_content"] = copied(reply.content)
     return Outcome(reply=reply, state=context.state)
+
+
+def _described(error: BaseException) -> str:
+    """The type and the text of an exception, whose own code may fail."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return f"{type(error).__name__}, whose text cannot be made"
 
 
 def seed_everything(seed: int) -> None:

@@ -234,3 +234,19 @@ def run_once(timeout: Any) -> Any:
     server = apps.server_of(FedAvg(fraction_evaluate=0.0), results, 1, timeout=timeout)
     VirtualGrid(apps.app, FLEET, bandwidth_mbps=2).run(server)
     return results[0]
+
+
+class WordlessError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def test_an_exception_without_a_text_is_a_loss_like_others() -> None:
+    def fail(device: int, arrays: ArrayRecord) -> ArrayRecord:
+        if device == 2:
+            raise WordlessError
+        return arrays
+
+    strategy = CoinStrategy(FULL, fraction_evaluate=0.0)
+    run(clients(fail), strategy)
+    assert strategy.lost == {2: "failed"}
