@@ -1,6 +1,7 @@
 //! Every scheme with every seed, under equal settings, to the target: what the paper's Table I is made from.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use fedflip_learn::Crew;
 use fedflip_plan::{Constants, PlanError, Scheme};
@@ -79,9 +80,8 @@ impl Comparison<'_> {
         let mut order: Vec<usize> = (0..self.schemes.len()).collect();
         order.sort_by_key(|&place| self.schemes[place] != self.reference);
         let (mut done, mut warned, mut limit_hours) = (Vec::new(), Vec::new(), None);
-        if !self.spread(std::iter::once(&self.reference), None, session)? {
-            return Ok(None);
-        }
+        let spread = self.spread(std::iter::once(&self.reference), None, session)?;
+        let Some(mut spread) = spread else { return Ok(None) };
         for (number, place) in order.into_iter().enumerate() {
             let scheme = self.schemes[place].clone();
             let scenario = self.scenario_of(&scheme);
@@ -89,7 +89,7 @@ impl Comparison<'_> {
                 Ok(planned) => {
                     self.warn(&planned, &scenario, &mut warned, session);
                     let first = number as u64 * self.seeds;
-                    self.seeds((&scenario, &planned), (first, limit_hours), crew, session)?
+                    self.seeds((&scenario, &planned), (first, limit_hours), (&spread, crew), session)?
                 }
                 // A program whose scheme raises is to know at once.
                 Err(RunError::Plan(error)) if !matches!(error, PlanError::Custom(_)) => {
@@ -105,9 +105,8 @@ impl Comparison<'_> {
             if scheme == self.reference {
                 limit_hours = self.give_up.zip(entry.whole_hours()).map(|(factor, hours)| factor * hours);
                 let others = self.schemes.iter().filter(|scheme| **scheme != self.reference);
-                if !self.spread(others, limit_hours, session)? {
-                    return Ok(None);
-                }
+                let Some(more) = self.spread(others, limit_hours, session)? else { return Ok(None) };
+                spread.extend(more);
             }
             done.push((place, entry));
         }
@@ -136,13 +135,14 @@ impl Comparison<'_> {
         &self,
         (scenario, planned): (&Scenario, &Planned),
         (first, limit_hours): (u64, Option<f64>),
-        crew: &mut dyn Crew,
+        (spread, crew): (&BTreeSet<PathBuf>, &mut dyn Crew),
         session: &mut Session<'_>,
     ) -> Result<Option<Entry>, RunError> {
         let scheme = scenario.plan.scheme.clone();
         let (mut runs, mut curve) = (Vec::new(), None);
         for number in 0..self.seeds {
-            let (scenario, warm_start) = self.run_of(scenario, number, limit_hours)?;
+            let (mut scenario, warm_start) = self.run_of(scenario, number, limit_hours);
+            self.setup.with_first_model(&mut scenario)?;
             let name = run_name(&scheme, scenario.seed);
             let (out, repeats, before) = match self.place(&scheme, number, &name) {
                 None => (self.out.map(|out| out.join(&name)), false, None),
@@ -151,7 +151,7 @@ impl Comparison<'_> {
                 Some(Some(Place::Repeated(folder))) => (Some(folder), true, None),
                 Some(Some(Place::Done(folder, fold))) => (Some(folder), false, Some(fold)),
             };
-            let is_there = repeats || out.as_ref().is_some_and(|out| session.spread.contains(out));
+            let is_there = repeats || out.as_ref().is_some_and(|out| spread.contains(out));
             let all = self.schemes.len() as u64 * self.seeds;
             let single = Single {
                 setup: self.setup,
@@ -185,22 +185,21 @@ impl Comparison<'_> {
         scenario
     }
 
-    /// The run of a seed: its scenario, and the model that it continues from.
+    /// The run of a seed: its scenario, but for the first model of a program's learner, and the model that it continues from.
     pub(crate) fn run_of(
         &self,
         scenario: &Scenario,
         number: u64,
         limit_hours: Option<f64>,
-    ) -> Result<(Scenario, Option<WarmStart>), RunError> {
+    ) -> (Scenario, Option<WarmStart>) {
         let mut scenario = Scenario { seed: seed_after(scenario.seed, number), ..scenario.clone() };
-        self.setup.with_first_model(&mut scenario)?;
         let needs = scenario.plan.scheme.needs_constants();
         let warm_start = self.warm_starts.get(number as usize).filter(|_| needs).cloned();
         // The time of pilots is on the clock before the first round: it is no reason to give up.
         let before_hours = warm_start.as_ref().map_or(0.0, |start| start.secs / 3600.0);
         let limits = [limit_hours.map(|hours| hours + before_hours), scenario.stop.virtual_hours_max];
         scenario.stop.virtual_hours_max = limits.into_iter().flatten().min_by(f64::total_cmp);
-        Ok((scenario, warm_start))
+        (scenario, warm_start)
     }
 
     /// Where a shard has a run: nowhere, if it neither does the run nor needs its result. None without shards.

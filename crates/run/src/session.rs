@@ -1,6 +1,5 @@
 //! The settings of the machine and of the user for a run, whatever its scenario.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,8 +26,6 @@ pub struct Session<'a> {
     pub trainings: Option<Trainings>,
     /// Workers in the place of threads; none to train in this process.
     pub crews: Option<Arc<dyn Crews>>,
-    /// The folders of runs that workers did as a whole in this session.
-    pub spread: BTreeSet<PathBuf>,
     /// The observers of all runs.
     pub observers: Observers<'a>,
 }
@@ -45,7 +42,6 @@ impl<'a> Session<'a> {
             keeps_records: false,
             trainings: None,
             crews: None,
-            spread: BTreeSet::new(),
             observers: Observers::default(),
         }
     }

@@ -1,11 +1,12 @@
 //! Whole runs on the workers of a host: these keep all workers busy without a word between them.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use fedflip_fleet::csv_file;
-use fedflip_learn::model_file;
 use fedflip_plan::Scheme;
-use fedflip_scenario::{FleetSource, InMemory, InitialModel, Scenario, Source};
+use fedflip_scenario::{FleetSource, InMemory, Scenario, Source};
 
 use crate::comparison::{Comparison, run_name};
 use crate::error::RunError;
@@ -21,19 +22,19 @@ struct Candidate {
 
 impl Comparison<'_> {
     /// Spreads the runs of some schemes among workers: as many as keep the workers busiest. The others are trained one by one,
-    /// each by all workers. False if it was interrupted.
+    /// each by all workers. Returns the folders of those that were spread, or none if it was interrupted.
     pub(crate) fn spread<'s>(
         &self,
         schemes: impl Iterator<Item = &'s Scheme>,
         limit_hours: Option<f64>,
         session: &mut Session<'_>,
-    ) -> Result<bool, RunError> {
+    ) -> Result<Option<BTreeSet<PathBuf>>, RunError> {
         // Shards divide the runs already, a retimed run costs less than any worker, and observers see no round of a whole run.
         let is_free = self.part.is_none() && session.trainings.is_none() && !session.observers.may_end_runs();
         if !is_free || self.setup.trainer.runs_at_once() < 2 {
-            return Ok(true);
+            return Ok(Some(BTreeSet::new()));
         }
-        let candidates = self.candidates(schemes, limit_hours, session)?;
+        let candidates = self.candidates(schemes, limit_hours, session);
         spread(&*self.setup.trainer, candidates, session)
     }
 
@@ -44,23 +45,22 @@ impl Comparison<'_> {
         schemes: impl Iterator<Item = &'s Scheme>,
         limit_hours: Option<f64>,
         session: &Session<'_>,
-    ) -> Result<Vec<Candidate>, RunError> {
+    ) -> Vec<Candidate> {
         let mut candidates = Vec::new();
         // A scheme that a program draws is code of this process: its runs share devices.
         for scheme in schemes.filter(|scheme| scheme.promises_unbiased().is_none()) {
             let scenario = self.scenario_of(scheme);
             let Ok(planned) = self.setup.plan(&scenario, Some(self.constants)) else { continue };
             for number in 0..self.seeds {
-                let (mut scenario, warm_start) = self.run_of(&scenario, number, limit_hours)?;
-                self.without_first_model(&mut scenario)?;
+                let (scenario, warm_start) = self.run_of(&scenario, number, limit_hours);
                 let Some(folder) =
                     self.out.map(|out| out.join(run_name(&scenario.plan.scheme, scenario.seed)))
                 else {
                     continue;
                 };
                 let is_there = folder.exists();
-                if is_there && !session.resume && !session.spread.contains(&folder) {
-                    return Ok(Vec::new());
+                if is_there && !session.resume {
+                    return Vec::new();
                 }
                 if is_there || warm_start.is_some() {
                     continue;
@@ -71,40 +71,28 @@ impl Comparison<'_> {
                 }
             }
         }
-        Ok(candidates)
-    }
-
-    /// The first model of a program's learner is zeros until a seed makes it, on the worker as here: the text has their digest.
-    fn without_first_model(&self, scenario: &mut Scenario) -> Result<(), RunError> {
-        if scenario.task.is_external() {
-            let params = self.setup.trainer.params();
-            let zeros = vec![0.0; params.iter().map(|(_, spec)| spec.len()).sum()];
-            let bytes = model_file::write(&params, &zeros)?;
-            scenario.initial = Some(Arc::new(InitialModel::new(InitialModel::COPY, bytes)));
-        }
-        Ok(())
+        candidates
     }
 }
 
-/// Lets workers do as many of the runs as keep them busiest; false if it was interrupted.
+/// Lets workers do as many of the runs as keep them busiest, and returns their folders; none if it was interrupted.
 fn spread(
     trainer: &dyn Trainer,
     mut candidates: Vec<Candidate>,
     session: &mut Session<'_>,
-) -> Result<bool, RunError> {
+) -> Result<Option<BTreeSet<PathBuf>>, RunError> {
     let at_once = trainer.runs_at_once();
     let participants: Vec<f64> = candidates.iter().map(|candidate| candidate.participants).collect();
     candidates.truncate(worth_spreading(at_once, &participants));
     if candidates.is_empty() {
-        return Ok(true);
+        return Ok(Some(BTreeSet::new()));
     }
     let runs: Vec<WholeRun> = candidates.into_iter().map(|candidate| candidate.run).collect();
     let what = format!("training {} complete runs on {} workers", runs.len(), at_once.min(runs.len()));
     let stop = session.stop;
     session.observers.while_working(&what, || trainer.whole_runs(&runs, stop))?;
     let is_over = runs.iter().all(|run| run.folder.exists());
-    session.spread.extend(runs.into_iter().map(|run| run.folder));
-    Ok(is_over)
+    Ok(is_over.then(|| runs.into_iter().map(|run| run.folder).collect()))
 }
 
 /// How many of the runs keep the workers busiest as whole ones: the same number for each worker, and the rest too if it is
@@ -130,6 +118,7 @@ fn as_text(scenario: &Scenario) -> Option<(String, Option<Vec<u8>>)> {
         csv = Some(bytes);
     }
     if said.task.is_external() {
+        // Zeros until the learner makes the model of the seed, on the worker as here: the text has their digest.
         memory.initial.clone_from(&said.initial);
     }
     let text = scenario.stored();

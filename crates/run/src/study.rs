@@ -93,13 +93,10 @@ impl Study {
     }
 
     /// Refuses a folder that has one of the runs already, before the others are trained. Whoever resumes has it continued.
-    pub fn check_runs(
-        &self,
-        scenario: &Scenario,
-        out: Option<&Path>,
-        session: &Session<'_>,
-    ) -> Result<(), RunError> {
-        let Some(out) = out.filter(|_| !session.resume && self.part.is_none()) else { return Ok(()) };
+    pub fn check_runs(&self, scenario: &Scenario, out: &Path, resume: bool) -> Result<(), RunError> {
+        if resume || self.part.is_some() {
+            return Ok(());
+        }
         for scheme in &self.schemes {
             for number in 0..self.seeds {
                 let folder = out.join(RUNS).join(run_name(scheme, seed_after(scenario.seed, number)));
@@ -136,8 +133,10 @@ impl Study {
     ) -> Result<Option<Studied>, RunError> {
         self.check(scenario)?;
         Self::check_target(scenario)?;
-        out.map_or(Ok(()), folders::check_comparison)?;
-        self.check_runs(scenario, out, session)?;
+        if let Some(out) = out {
+            folders::check_comparison(out)?;
+            self.check_runs(scenario, out, session.resume)?;
+        }
         // Before anything runs: a mistake in a file must not cost the hours of the other schemes.
         for given in self.schemes.iter().filter_map(Scheme::given) {
             given.for_fleet(&setup.fleet)?;

@@ -139,7 +139,7 @@ impl Sweep {
         if let Some(out) = out {
             folders::check_sweep(out, &self.points.iter().map(Point::name).collect::<Vec<_>>())?;
             for (point, scenario) in self.points.iter().zip(&self.scenarios) {
-                study.check_runs(scenario, Some(&out.join(point.name())), session)?;
+                study.check_runs(scenario, &out.join(point.name()), session.resume)?;
             }
         }
         let has_clock_axis = self.axes.iter().any(|axis| CLOCK_KEYS.contains(&axis.path().as_str()));

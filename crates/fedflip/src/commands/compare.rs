@@ -44,19 +44,15 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
     if let Some(out) = training.out.as_ref().filter(|_| !presets.is_empty()) {
         let names: Vec<String> = presets.iter().map(|preset| preset.name().to_owned()).collect();
         check_presets(out, &names)?;
+        for (scenario, name) in scenarios.iter().zip(&names) {
+            study.check_runs(scenario, &out.join(name), training.resume)?;
+        }
     }
     let mut session = training::session(training)?;
     let mut done: Vec<Studied> = Vec::new();
-    let name_at = |place: usize| presets.get(place).map(|preset| preset.name());
-    let out_at = |place: usize| {
-        let out = training.out.as_ref();
-        out.map(|out| name_at(place).map_or(out.clone(), |name| out.join(name)))
-    };
     for (place, scenario) in scenarios.iter().enumerate() {
-        study.check_runs(scenario, out_at(place).as_deref(), &session)?;
-    }
-    for (place, scenario) in scenarios.iter().enumerate() {
-        let (name, out) = (name_at(place), out_at(place));
+        let name = presets.get(place).map(|preset| preset.name());
+        let out = training.out.as_ref().map(|out| name.map_or(out.clone(), |name| out.join(name)));
         let prefix = name.map_or(String::new(), |name| format!("{name}: "));
         let Some(studied) = study.run(scenario, out.as_deref(), &prefix, &mut session)? else {
             super::stopped(training.out.is_some());
@@ -79,8 +75,7 @@ pub(super) fn run(args: &CompareArgs, output: &mut dyn Write) -> Result<ExitStat
     Ok(ExitStatus::Done)
 }
 
-/// The scenario under each preset. All of them before anything runs: a mistake in the last must not cost the hours of the
-/// others.
+/// The scenario under each preset: all of them before anything runs, so that a mistake in the last costs the others no hours.
 fn scenarios(args: &CompareArgs, study: &Study) -> Result<Vec<Scenario>, CliError> {
     let training = &args.comparison.training;
     let source = args.scenario.as_deref().map_or_else(|| Ok(Source::embedded()), Source::read)?;
