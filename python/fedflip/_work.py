@@ -26,12 +26,6 @@ __all__ = ["Work"]
 
 _log = logging.getLogger("fedflip")
 
-#: Keys of a scenario that make a fleet.
-_MADE_FLEET = frozenset(
-    f"fleet.{name}"
-    for name in ("devices", "types", "payload_mbit", "work_gflop", "sample_work_gflop", "file")
-)
-
 
 class Work:
     """The arguments that ``simulate``, ``compare``, ``sweep`` and ``pilot`` share, checked and ready.
@@ -110,7 +104,8 @@ class Work:
 
     def _of_scenario(self, work: Scenario, stop: Stop | None, has_fleet: bool) -> None:
         # A fleet takes the place of keys that would make another one.
-        own = [each for each in work._overrides if not (has_fleet and each.key in _MADE_FLEET)]
+        replaced = frozenset(_fedflip.fleet_keys() if has_fleet else ())
+        own = [each for each in work._overrides if each.key not in replaced]
         self._task, self._path = work._task, work._path
         # The native metrics have directions of their own.
         target = {} if stop is None else {"metric": stop.metric, "at": stop.at, "mode": stop.mode}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fedflip_fleet::Band;
 use fedflip_learn::model_file;
 use fedflip_plan::{GivenQ, Schedule, Scheme};
-use fedflip_scenario::{InMemory, InitialModel, Scenario, Source, key_names};
+use fedflip_scenario::{GENERATED_FLEET, InMemory, InitialModel, Scenario, Source, key_names};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
@@ -19,6 +19,7 @@ use crate::scheme::PyScheme;
 /// Adds what the module has to the extension module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyScenario>()?;
+    module.add_function(wrap_pyfunction!(fleet_keys, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_keys, module)?)
 }
 
@@ -155,6 +156,12 @@ pub(crate) fn shared_keys(plan: &PyPlan) -> Vec<String> {
         keys.push(format!("plan.beta={:?}", constants.beta()));
     }
     keys
+}
+
+/// The paths of the keys that make a fleet, in the place of which a program may give one.
+#[pyfunction]
+fn fleet_keys() -> Vec<String> {
+    GENERATED_FLEET.into_iter().chain(["file"]).map(|name| format!("fleet.{name}")).collect()
 }
 
 /// The section, the name and the meaning of every key.

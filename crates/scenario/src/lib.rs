@@ -61,6 +61,7 @@ pub use self::in_memory::InMemory;
 pub use self::initial::InitialModel;
 pub use self::over::{Axis, Point, points};
 pub use self::preset::Preset;
+pub use self::resolve::GENERATED_FLEET;
 pub use self::scheme::read_scheme;
 pub use self::sections::QUIET_EVERY;
 pub use self::sections::{

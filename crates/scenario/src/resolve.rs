@@ -193,14 +193,16 @@ fn one_length(mut given: Vec<Entry>) -> Result<Vec<Entry>, KeyError> {
     }
 }
 
-/// The keys that a fleet file replaces.
-const GENERATED: [&str; 5] = ["devices", "types", "payload_mbit", "work_gflop", "sample_work_gflop"];
+/// The keys of `[fleet]` that a fleet file replaces.
+pub const GENERATED_FLEET: [&str; 5] =
+    ["devices", "types", "payload_mbit", "work_gflop", "sample_work_gflop"];
 
 /// A fleet is read or generated. An override of the one takes back what the file says of the other, and a file takes the
 /// place of keys with their default values, as `fedflip scenario new` prints them.
 fn one_fleet(mut given: Vec<Entry>, defaults: &Scenario) -> Result<Vec<Entry>, KeyError> {
     let is_file = |entry: &Entry| entry.section == "fleet" && entry.key == "file";
-    let is_generated = |entry: &Entry| entry.section == "fleet" && GENERATED.contains(&entry.key.as_str());
+    let is_generated =
+        |entry: &Entry| entry.section == "fleet" && GENERATED_FLEET.contains(&entry.key.as_str());
     let is_set = |entry: &Entry| entry.place.is_over_file();
     let file_set = given.iter().any(|entry| is_set(entry) && is_file(entry));
     let generated_set = given.iter().any(|entry| is_set(entry) && is_generated(entry));
