@@ -161,7 +161,7 @@ def _fits(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> bool:
     if dtype.kind not in "fc":
         return bool(np.all(np.isfinite(array)))
     with np.errstate(over="ignore"):
-        return bool(np.all(np.isfinite(array.astype(dtype))))
+        return bool(np.all(np.isfinite(array.astype(dtype, copy=False))))
 
 
 class DivergedUpdateError(Exception):

@@ -60,6 +60,13 @@ impl Lines {
         self.text.push_str(text);
     }
 
+    /// Adds all lines of a text that are not empty.
+    fn push_all(&mut self, line: usize, text: &str) {
+        for (index, content) in text.split('\n').enumerate().filter(|(_, text)| !text.trim().is_empty()) {
+            self.push(line + index, content);
+        }
+    }
+
     /// Ends the passage, if there is one.
     fn end(&mut self, kind: Kind, passages: &mut Vec<Passage>) {
         let Self { first, text } = std::mem::take(self);

@@ -32,11 +32,7 @@ pub(super) fn passages(text: &str) -> Vec<Passage> {
             tag.len() + raw(&rest[tag.len()..], tag, line, &mut passages)
         } else {
             let end = rest.match_indices('<').map(|(at, _)| at).find(|at| *at > 0).unwrap_or(rest.len());
-            for (index, content) in
-                rest[..end].split('\n').enumerate().filter(|(_, text)| !text.trim().is_empty())
-            {
-                lines.push(line + index, content);
-            }
+            lines.push_all(line, &rest[..end]);
             end
         };
         line += text[at..at + length].matches('\n').count();
@@ -62,9 +58,7 @@ pub(super) fn without_tags(text: &str) -> String {
 
 fn add(text: &str, line: usize, kind: Kind, passages: &mut Vec<Passage>) {
     let mut lines = Lines::default();
-    for (index, content) in text.split('\n').enumerate().filter(|(_, text)| !text.trim().is_empty()) {
-        lines.push(line + index, content);
-    }
+    lines.push_all(line, text);
     lines.end(kind, passages);
 }
 
