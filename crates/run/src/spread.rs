@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fedflip_fleet::csv_file;
+use fedflip_learn::model_file;
 use fedflip_plan::Scheme;
-use fedflip_scenario::{FleetSource, InMemory, Scenario, Source};
+use fedflip_scenario::{FleetSource, InMemory, InitialModel, Scenario, Source};
 
 use crate::comparison::{Comparison, run_name};
 use crate::error::RunError;
@@ -34,7 +35,7 @@ impl Comparison<'_> {
         if !is_free || self.setup.trainer.runs_at_once() < 2 {
             return Ok(Some(BTreeSet::new()));
         }
-        let candidates = self.candidates(schemes, limit_hours, session);
+        let candidates = self.candidates(schemes, limit_hours, session)?;
         spread(&*self.setup.trainer, candidates, session)
     }
 
@@ -45,14 +46,15 @@ impl Comparison<'_> {
         schemes: impl Iterator<Item = &'s Scheme>,
         limit_hours: Option<f64>,
         session: &Session<'_>,
-    ) -> Vec<Candidate> {
+    ) -> Result<Vec<Candidate>, RunError> {
         let mut candidates = Vec::new();
         // A scheme that a program draws is code of this process: its runs share devices.
         for scheme in schemes.filter(|scheme| scheme.promises_unbiased().is_none()) {
             let scenario = self.scenario_of(scheme);
             let Ok(planned) = self.setup.plan(&scenario, Some(self.constants)) else { continue };
             for number in 0..self.seeds {
-                let (scenario, warm_start) = self.run_of(&scenario, number, limit_hours);
+                let (mut scenario, warm_start) = self.run_of(&scenario, number, limit_hours);
+                self.without_first_model(&mut scenario)?;
                 let Some(folder) =
                     self.out.map(|out| out.join(run_name(&scenario.plan.scheme, scenario.seed)))
                 else {
@@ -60,7 +62,7 @@ impl Comparison<'_> {
                 };
                 let is_there = folder.exists();
                 if is_there && !session.resume {
-                    return Vec::new();
+                    return Ok(Vec::new());
                 }
                 if is_there || warm_start.is_some() {
                     continue;
@@ -71,7 +73,18 @@ impl Comparison<'_> {
                 }
             }
         }
-        candidates
+        Ok(candidates)
+    }
+
+    /// The first model of a program's learner is zeros until a seed makes it, on the worker as here: the text has their digest.
+    fn without_first_model(&self, scenario: &mut Scenario) -> Result<(), RunError> {
+        if scenario.task.is_external() {
+            let params = self.setup.trainer.params();
+            let zeros = vec![0.0; params.iter().map(|(_, spec)| spec.len()).sum()];
+            let bytes = model_file::write(&params, &zeros)?;
+            scenario.initial = Some(Arc::new(InitialModel::new(InitialModel::COPY, bytes)));
+        }
+        Ok(())
     }
 }
 
@@ -118,7 +131,6 @@ fn as_text(scenario: &Scenario) -> Option<(String, Option<Vec<u8>>)> {
         csv = Some(bytes);
     }
     if said.task.is_external() {
-        // Zeros until the learner makes the model of the seed, on the worker as here: the text has their digest.
         memory.initial.clone_from(&said.initial);
     }
     let text = scenario.stored();
