@@ -16,7 +16,7 @@ pub(super) fn check(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -
             return refuse(
                 "data",
                 "validation",
-                "is set, and nobody evaluates on samples that devices hold out for the server",
+                "is set, but the server does not have the samples that devices hold out",
                 "leave data.validation out, or set evaluate.where = \"devices\" and evaluate.holdout",
             );
         }

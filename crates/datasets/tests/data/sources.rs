@@ -279,7 +279,7 @@ fn only_one_process_gets_a_set() {
         let second = scope.spawn(|| {
             let programs = Programs::on(desk.path("bin"));
             fetch::get(&set, &desk.path("data"), &Source::Any, &programs, &mut |progress| {
-                if progress == Progress::Step("another process is getting it; waiting for that one") {
+                if progress == Progress::Step("another process is downloading it; waiting for that process") {
                     waits.send(()).unwrap();
                 }
             })

@@ -131,7 +131,7 @@ fn a_client_that_outlives_its_process_is_waited_for() {
     first.wait().unwrap();
     assert!(!exists("ended"));
     let (_, said) = run(&desk, "data get shakespeare --data-dir d --from nowhere");
-    assert!(said.starts_with("another process is getting it; waiting for that one\n"), "{said}");
+    assert!(said.starts_with("another process is downloading it; waiting for that process\n"), "{said}");
     assert!(exists("ended"));
 }
 

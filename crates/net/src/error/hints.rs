@@ -14,7 +14,7 @@ impl NetError {
                 format!("listen on 127.0.0.1:{}, or use certificates", address.port())
             }
             Self::StatusPublic { address } => {
-                format!("serve it at 127.0.0.1:{}, or say that everybody may read it", address.port())
+                format!("serve it at 127.0.0.1:{}, or allow everybody to read it", address.port())
             }
             Self::Record(error) => error.hint().to_owned(),
             Self::Learn(error) => error.hint(),
@@ -133,7 +133,7 @@ impl NetError {
                  plain text, on its own machine"
             }
             // A certificate that cannot be made, and changes that a state refuses: both are faults of the program.
-            _ => "this should not happen: please tell us how it did",
+            _ => "this is a fault of fedflip: please report it",
         }
     }
 }
