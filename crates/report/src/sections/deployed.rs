@@ -34,7 +34,7 @@ pub fn plans_table(group: &Group) -> Option<Table> {
          independent of its update: its coin makes up for its availability.{shortened}"
     );
     let table = Table::of(all[left_out..].iter().map(|(run, plan)| plan_row(run, plan)))?;
-    Some(table.named("plans", "Plans, one after another", &note))
+    Some(table.named("plans", "Sequence of plans", &note))
 }
 
 fn plan_row(run: &RunView, plan: &HeldPlan) -> Vec<Field> {
