@@ -36,7 +36,7 @@ pub(crate) fn run_hint(error: &RunError) -> String {
 
 fn idle_axis_hint(error: IdleAxis) -> &'static str {
     match error {
-        IdleAxis::Seed => "say how many with --seeds, and the first with --seed",
+        IdleAxis::Seed => "set the number of seeds with --seeds, and the first one with --seed",
         IdleAxis::Scheme => "name the schemes in --schemes",
         IdleAxis::Constants => "add --no-pilot to plan with the values that are given",
         IdleAxis::Variance => "name auto in --schemes",
