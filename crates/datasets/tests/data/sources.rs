@@ -316,7 +316,7 @@ fn a_damaged_set_is_got_again() {
     assert_eq!(desk.get(&set, &Source::Any).result, Ok(Outcome::Landed));
     fs::remove_file(&file).unwrap();
     let error = load::check(&set, &desk.path("data"), &mut |_| {}).unwrap_err().to_string();
-    assert!(error.contains("digits: no file t10k-labels-idx1-ubyte"), "{error}");
+    assert!(error.contains("digits: there is no file t10k-labels-idx1-ubyte"), "{error}");
     assert_eq!(desk.get(&set, &Source::Any).result, Ok(Outcome::Landed));
     assert_eq!(desk.get(&set, &Source::Any).result, Ok(Outcome::Present));
 }

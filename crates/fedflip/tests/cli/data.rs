@@ -71,7 +71,7 @@ fn refusals() {
             "data get mnist --data-dir d --from from",
             &["train-images-idx3-ubyte: truncated: 47040016 bytes expected, 10 found", "hint:"],
         ),
-        ("data get cifar10 --data-dir d --from from", &["from: no file data_batch_1.bin"]),
+        ("data get cifar10 --data-dir d --from from", &["from: there is no file data_batch_1.bin"]),
         ("data get mnist --data-dir fleet.csv --from from", &["fleet.csv: cannot make the folder"]),
         ("data get shakespeare --data-dir d --url", &["shakespeare", "--from"]),
         ("data get mnist --from from --url x", &["--url"]),
