@@ -27,7 +27,8 @@ class Allocation:
 
     Attributes:
         round_secs: The time at which the last device finishes.
-        other_round_secs: The same with equal shares if these are adaptive, and the other way round.
+        other_round_secs: The round with the other rule: equal shares if these are adaptive, and otherwise
+            adaptive shares.
         equal: Whether every device has the same share.
         device: The names of the devices.
         position: Their positions in the fleet, in ascending order.

@@ -51,8 +51,8 @@ def compare(
         schemes: Names of schemes, objects of ``Scheme``, callables that draw cohorts, or plans. All runs have the fleet,
             the bandwidth and the other costs of the plans, which must agree. Probabilities of your own
             (``Plan.from_q``) are the scheme ``file=plan.csv``, and further ones ``file=plan-2.csv`` and so on.
-        seeds: Runs of each scheme, with the scenario's seed and those after it.
-        reference: The scheme that ratios are to; by default ``"paper"``, or the first scheme.
+        seeds: Runs of each scheme, with the scenario's seed and the seeds after it.
+        reference: The scheme with which ratios compare; by default ``"paper"``, or the first scheme.
         pilots: Measure α and β first, if a scheme needs them and no plan has them. Otherwise the scenario's values count.
         give_up: End a run that takes more than this multiple of the reference's time; None ends no run.
         shard: ``(i, n)`` does part i of n of the runs, counted from 0, and returns the comparison of these runs alone. Once all

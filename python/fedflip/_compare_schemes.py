@@ -72,7 +72,7 @@ def _chosen(where: str, scheme: Any, files: int) -> Chosen:
 
 
 def reference_of(reference: Any, chosen: list[Chosen]) -> Native:
-    """The scheme that ratios are to: the one that is asked for, or ``paper``, or the first."""
+    """The scheme with which ratios compare: the one that is asked for, or ``paper``, or the first."""
     if reference is None:
         return next((each for each in chosen if each.name == "paper"), chosen[0]).native
     for each in chosen:

@@ -107,7 +107,7 @@ class Comparison:
             format: ``html``, ``md``, ``text``, ``json``, ``svg``, ``pdf``, ``png``, ``latex`` or ``csv``; by default the
                 ending of the path decides.
             title: The title of the report.
-            reference: The scheme that ratios are to.
+            reference: The scheme with which ratios compare.
             round: The round to show as a timeline.
 
         Returns:

@@ -23,7 +23,7 @@ def sendable(error: Exception) -> FedflipError:
         return LearnerError(
             f"a worker failed: {type(error).__name__}: {error}",
             traceback="".join(traceback.format_exception(error)),
-            remedy="mend what the traceback of the worker shows, then resume the run",
+            remedy="correct the error that the traceback of the worker shows, then resume the run",
         )
     # Tracebacks do not travel; their text is in the error.
     trace = str(getattr(error, "traceback", "")) or own_traceback(error)

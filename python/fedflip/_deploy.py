@@ -77,7 +77,7 @@ class Preparation:
             raise LearnerError(
                 f"the function that makes the learner failed: {type(error).__name__}: {error}",
                 traceback=own_traceback(error),
-                remedy="mend the function; it gets [task.settings] of the server's scenario as a dict",
+                remedy="correct the function; its argument is [task.settings] of the server's scenario as a dict",
             ) from error
         return FlatLearner(learner, self._timeout_secs)
 
@@ -152,7 +152,7 @@ class FirstModel:
                     "initial has NaN or infinite numbers",
                     where="initial",
                     value=[name for name, value in initial.items() if not np.isfinite(_array(value)).all()],
-                    remedy="mend the initialisation of the model",
+                    remedy="correct the initialisation of the model",
                 )
         elif hasattr(initial, "train"):
             self._learner = FlatLearner(initial)
@@ -220,7 +220,7 @@ class Evaluation:
                 raise LearnerError(
                     f"evaluate failed: {type(error).__name__}: {error}",
                     traceback=own_traceback(error),
-                    remedy="mend the function, then serve the run again: it resumes",
+                    remedy="correct the function, then serve the run again: it resumes",
                 ) from error
         if not isinstance(answer, Mapping):
             raise LearnerError(

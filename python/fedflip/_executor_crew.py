@@ -25,8 +25,8 @@ class ExecutorCrew(ClusterCrew):
     of one process train built-in tasks at the same time, but learners of Python one after the other.
 
     Args:
-        executor: The executor; it stays open. Or a function that makes one: then the crew makes another one after one has
-            broken, and shuts it down at the end.
+        executor: The executor, which stays open; or a function that makes one. The crew calls the function again after an
+            executor broke, and shuts its last executor down at the end.
         workers: The number of orders at a time: the number of workers of the executor.
         mixed: Admit workers that differ in processor, version or data.
         join_secs: The longest time without any worker.

@@ -98,8 +98,8 @@ class Fleet:
             seed: The seed of samples and links; the same seed gives the same fleet.
             profile: Device types, compute times and links: ``paper``, ``paper-calibrated``, ``wifi``, ``4g`` or
                 ``nb-iot``.
-            payload_mbit: What a device uploads in a round; 21,840 parameters of 32 bit are 0.7.
-            compute_gflop: What a device computes in a round, in 10⁹ operations; by default 0.92.
+            payload_mbit: The size of an upload in Mbit; 21,840 parameters of 32 bit are 0.7.
+            compute_gflop: The work of a local update, in 10⁹ operations; by default 0.92.
             samples_total: The samples of all devices together, by default 600 per device.
             concentration: The concentration of the Dirichlet distribution that splits the samples: small is skewed.
 

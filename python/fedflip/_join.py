@@ -87,7 +87,7 @@ def join(
         address: The server, as HOST:PORT.
         identity: The folder of this device's identity, or an ``Identity`` of ``fedflip.certs``.
         learner: A ``Learner``, or a function that makes one from the scenario's ``[task.settings]``.
-        insecure: Join without certificates, in plain text: only a server on this machine. It needs ``name``.
+        insecure: Connect in plain text without certificates, to a server on this machine only. Give a ``name``, too.
         name: The name of the device, with ``insecure``.
         data: Files, folders or patterns of this device's own samples, for native training.
         data_dir: The folder of public data sets, for native training.
@@ -129,7 +129,7 @@ def join(
             "data names files for native training, and a learner is given too",
             where="data",
             value=files,
-            remedy="leave one of the two out: a learner brings its own data",
+            remedy="leave one of the two out: a learner has its own data",
         )
     _check_identity(identity, flag("insecure", insecure), name)
     choice("on_error", on_error, ("raise", "report"), remedy="write 'raise' or 'report'")

@@ -145,7 +145,7 @@ class FlatLearner:
             flat = layout.joined(model, what)
         if not np.isfinite(flat).all():
             raise DivergedError(
-                f"{what} has NaN or infinite parameters", remedy="mend the initialisation of the model"
+                f"{what} has NaN or infinite parameters", remedy="correct the initialisation of the model"
             )
         return flat
 

@@ -19,7 +19,7 @@ class MpiCrew(ClusterCrew):
     """Workers that are ranks of an MPI job (``pip install mpi4py``): ``mpirun -n 8 python script.py``.
 
     Rank 0 drives the run; the other ranks serve it. On those, ``MpiCrew()`` does not return: it serves until rank 0 is done,
-    and then ends the process. A rank that dies ends the job, as MPI has it; start the job again to resume the run.
+    and then ends the process. With MPI, a rank that dies ends the whole job; start the job again to resume the run.
 
     Args:
         mixed: Admit workers that differ in processor, version or data.

@@ -54,7 +54,7 @@ def plan(
         downlink: How devices get the model: ``"none"`` (at no cost), ``"broadcast"`` (once for all) or
             ``"unicast"`` (once for each).
         downlink_bandwidth_mbps: The bandwidth of downloads, by default ``bandwidth_mbps``.
-        downlink_ratio: What a device downloads, in units of its upload: 8 for a model in f32 and updates in int4.
+        downlink_ratio: The size of a download divided by that of an upload: 8 for a model in f32 and updates in int4.
         step_secs: The step of the line search of ``paper-linesearch``: Algorithm 2 exactly as printed.
         seed: The seed of the Monte Carlo estimates. It is not the seed of the coins.
         draws: Cohorts drawn for the mean round time, by default as many as half a second allows.

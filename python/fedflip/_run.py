@@ -97,7 +97,7 @@ class Run:
         return table
 
     def times(self, rounds: int | range | list[int] | None = None) -> Table:
-        """Who did what when: one row for each device in each of some rounds.
+        """The times of devices in rounds: one row for each device in each of the rounds.
 
         ``start_secs`` is the start of the round on the run's clock. From there on, a device downloads, is asked, computes
         (and waits for bandwidth) and uploads, each for its number of seconds. NaN is unknown.

@@ -47,7 +47,7 @@ def write_report(
         format: ``html``, ``md``, ``text`` or ``json`` for one file; ``svg``, ``pdf``, ``png``, ``latex`` or ``csv`` for
             one file per figure or table. By default the ending of the path decides.
         title: The title of the report.
-        reference: The scheme that ratios are to.
+        reference: The scheme with which ratios compare.
         round: The round to show as a timeline.
         above: A folder above all of them that the report does not name, because it is gone later.
 

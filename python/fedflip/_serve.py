@@ -120,17 +120,17 @@ def serve(
         evaluate: A function from the model, a dict of read-only arrays, to metrics: each a value, or a sum and the weight
             that divides it. It is called on this thread, every ``record.evaluate_every`` rounds.
         stop: The target of a metric; or keys of the section ``[stop]``, such as ``{"rounds_max": 100}``.
-        address: Where devices call, as ADDRESS:PORT. Port 0 is any free port. By default port 7700: of all addresses with
-            certificates, of this machine alone without.
+        address: The address at which devices connect, as ADDRESS:PORT. Port 0 is any free port. The default is port 7700:
+            with certificates at all addresses, without them on this machine alone.
         certs: The folder of the authority, or an ``Authority`` of ``fedflip.certs``; by default ``certs``.
-        insecure: Serve without certificates, in plain text: only devices on this machine.
+        insecure: Serve plain text without certificates, to devices on this machine only.
         pilots: First measure α and β by pilots on the devices; the scheme ``auto`` needs none.
         devices_min: Begin when this number of devices have enrolled; by default all of the scenario.
         devices_max: The most devices at a time; by default those of the scenario.
         samples_max: The most samples that a device may claim to hold.
         replan_every: Rounds after which the plan is reviewed; 0 keeps the first plan.
         window_secs: How long devices have to flip their coins.
-        quorum: The share of the fleet that must be there for a round to be opened.
+        quorum: The share of the fleet that must be connected before a round opens.
         metrics: Serve ``/metrics`` for Prometheus, ``/healthz`` and ``/readyz`` here, as ADDRESS:PORT.
         metrics_public: Allow an address for metrics that other machines can reach.
         dashboard: Show the run in browsers at HOST:PORT, or at a port of this machine; 0 is any free port.

@@ -150,7 +150,7 @@ class Authority:
     def renew(self, *names: str, days: int = 365) -> tuple[Path, ...]:
         """Renews certificates of devices: the name, the key, the coin and the place in runs stay.
 
-        Copy each file into the identity folder of its device. Agents and servers that run take it up within seconds.
+        Copy each file into the identity folder of its device. Running agents and servers load the files within seconds.
 
         Args:
             *names: Names of devices.
@@ -165,7 +165,7 @@ class Authority:
         return tuple(_fedflip.certs_renew(self._folder, _names(names), _checked_days(days), _now()))
 
     def renew_server(self, hosts: Iterable[str] | None = None, *, days: int = 365) -> Path:
-        """Renews the server's certificate, or gives it other names. A server that runs takes it up within seconds.
+        """Renews the server's certificate, or gives it other names. A running server loads it within seconds.
 
         Args:
             hosts: Names and addresses by which devices reach the server; by default those of the present certificate.
@@ -228,7 +228,7 @@ def create(
         The authority.
 
     Raises:
-        InputError: If the folder holds an authority already, or a host is not one.
+        InputError: If the folder holds an authority already, or a host is not a valid name or address.
     """
     place = path_text("folder", folder)
     _fedflip.certs_create(place, _hosts(hosts), _checked_days(days), _now())

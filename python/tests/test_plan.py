@@ -257,7 +257,7 @@ def test_a_plan_in_a_file_is_read_back(tmp_path: Path, paper_fleet: ff.Fleet) ->
     copied = pickle.dumps(again)
     (tmp_path / "q.csv").unlink()
     assert pickle.loads(copied) == again
-    with pytest.raises(ff.InputError, match="flips none"):
+    with pytest.raises(ff.InputError, match="flips no coins"):
         ff.plan(paper_fleet, bandwidth_mbps=100, scheme="fedavg=3").to_csv(tmp_path / "f.csv")
 
 

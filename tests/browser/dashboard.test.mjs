@@ -187,7 +187,7 @@ test("a run that is over is said to be over, and its curves stay", async () => {
   await page.getByText("ended at its cap on rounds", { exact: true }).waitFor();
   await run.stop("SIGINT");
   assert.equal(await run.ended, 0);
-  await page.getByText("The work is over and its server has gone").waitFor();
+  await page.getByText("All runs are over, and their server has ended").waitFor();
   // The first model and sixty rounds.
   assert.equal(await points(page), 61);
   assert.ok((await inked(page, ACCURACY, "--c6")) > 30);

@@ -46,7 +46,7 @@ pub fn net_hint(error: &NetError) -> String {
             "stop one of the two, or give each an identity of its own with `fedflip certs device NAME`"
         }
         NetError::Call { reason: Some(Reason::OtherData), .. } => {
-            "fetch the data set again with `fedflip data get`, so that it is the server's"
+            "fetch the data set again with `fedflip data get`, so that it is the same as the server's"
         }
         NetError::Call { reason: Some(Reason::TooManySamples), .. } => {
             "join with fewer samples, or ask whoever runs the server to allow more with `fedflip serve --samples-max`"
@@ -70,10 +70,10 @@ pub fn net_hint(error: &NetError) -> String {
              certificate with `fedflip certs`"
         }
         NetError::ServerNotTrusted { doubt: Doubt::Expired } => {
-            "whoever runs the server renews it with `fedflip certs server`; check also that the clock is right"
+            "ask whoever runs the server to renew it with `fedflip certs server`; check also that the clock is right"
         }
         NetError::ServerNotTrusted { doubt: Doubt::Unfit } => {
-            "whoever runs the server makes a new one with `fedflip certs server`"
+            "ask whoever runs the server to make a new one with `fedflip certs server`"
         }
         NetError::ServerNotTrusted { doubt: Doubt::OtherName } => {
             "call the server by a name that its certificate has, or add this name to it with \

@@ -220,7 +220,7 @@ follow({
   onUpdate: take,
   onLost: () => {
     lostStatus("connection lost");
-    notify("Connection lost, trying again. What is shown is the last that came.", "warning");
+    notify("Connection lost, trying again. The page shows the last values that it received.", "warning");
   },
-  onBye: () => notify("The work is over and its server has gone. Curves and numbers stay; a new run at this address shows up by itself.", "calm"),
+  onBye: () => notify("All runs are over, and their server has ended. Curves and numbers stay; a new run at this address appears by itself.", "calm"),
 });

@@ -26,7 +26,7 @@ pub enum DataError {
         folder: String,
     },
     /// A file that should be there is not.
-    #[error("{folder}: no file {file} (nor packed, nor in an archive that holds it)")]
+    #[error("{folder}: there is no file {file}, neither plain, nor packed, nor in an archive")]
     Missing {
         /// The name of the file.
         file: String,

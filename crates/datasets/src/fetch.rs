@@ -124,7 +124,7 @@ fn take_lock(path: &Path, tell: Listener<'_>) -> Result<(File, bool), DataError>
     match lock.try_lock() {
         Ok(()) => Ok((lock, false)),
         Err(TryLockError::WouldBlock) => {
-            tell(Progress::Step("another process is getting it; waiting for that one"));
+            tell(Progress::Step("another process is downloading it; waiting for that process"));
             lock.lock().map_err(DataError::io(path, "lock it"))?;
             Ok((lock, true))
         }
@@ -245,7 +245,8 @@ struct Landing {
 impl Landing {
     fn new(path: PathBuf) -> Result<Self, DataError> {
         if path.exists() {
-            fs::remove_dir_all(&path).map_err(DataError::io(&path, "clear what an earlier attempt left"))?;
+            fs::remove_dir_all(&path)
+                .map_err(DataError::io(&path, "clear the files of an earlier attempt"))?;
         }
         Ok(Self { path: make_folder(path)? })
     }

@@ -36,7 +36,7 @@ pub(crate) fn run_hint(error: &RunError) -> String {
 
 fn idle_axis_hint(error: IdleAxis) -> &'static str {
     match error {
-        IdleAxis::Seed => "say how many with --seeds, and the first with --seed",
+        IdleAxis::Seed => "set the number of seeds with --seeds, and the first one with --seed",
         IdleAxis::Scheme => "name the schemes in --schemes",
         IdleAxis::Constants => "add --no-pilot to plan with the values that are given",
         IdleAxis::Variance => "name auto in --schemes",
@@ -206,7 +206,7 @@ pub(crate) fn net_hint(error: &NetError) -> String {
         }
         NetError::StatusPublic { address } => {
             return format!(
-                "serve it at 127.0.0.1:{}, or say that everybody may read it with --metrics-public",
+                "serve it at 127.0.0.1:{}, or allow everybody to read it with --metrics-public",
                 address.port()
             );
         }
@@ -238,7 +238,7 @@ fn state_version_hint(path: &str, found: i64, known: i64) -> String {
 pub(crate) fn dashboard_hint(error: &DashboardError) -> String {
     match error {
         DashboardError::Public { address } => format!(
-            "serve it at 127.0.0.1:{}, or say --dashboard-public if everybody who can reach this machine may watch",
+            "serve it at 127.0.0.1:{}, or add --dashboard-public if everybody who can reach this machine may watch",
             address.port()
         ),
         error => error.hint(),

@@ -64,7 +64,9 @@ impl PlanSettings {
         };
         if args.out.is_some() && !scheme.method().flips_coins() {
             return Err(CliError::usage(
-                format!("--out: a file of probabilities says how coins fall, and {scheme} flips none"),
+                format!(
+                    "--out: a file of a plan has the probabilities of coins, and {scheme} flips no coins"
+                ),
                 "leave out --out, or write the plan of another scheme",
             ));
         }

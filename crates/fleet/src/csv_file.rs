@@ -24,7 +24,7 @@ static FORMAT: Format = Format {
         Column::required("samples", MEASURE),
         Column::optional("availability", "write 1 for a device that is always reachable"),
         Column::optional("link_mbps", "write 1e9 for a device without a limit of its own"),
-        Column::optional("snr_db", "write the ratio over the whole band for every device, or for none"),
+        Column::optional("snr_db", "write the ratio over the whole spectrum for every device, or for none"),
     ],
 };
 const AVAILABILITY: usize = 4;

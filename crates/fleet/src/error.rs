@@ -143,7 +143,9 @@ impl FleetError {
             Self::BadPosition { devices, .. } => {
                 format!("positions run from 0 to {}", devices.saturating_sub(1))
             }
-            Self::PartOfSignals { .. } => "give every device its ratio in dB over the whole band".to_owned(),
+            Self::PartOfSignals { .. } => {
+                "give every device its ratio in dB over the whole spectrum".to_owned()
+            }
             Self::UnorderedPosition { .. } => "sort the positions and remove repetitions".to_owned(),
             Self::Recipe { hint, .. } | Self::File { hint, .. } | Self::Cell { hint, .. } => hint.clone(),
         }

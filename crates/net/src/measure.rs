@@ -258,7 +258,7 @@ impl Measures {
             let job = self.job(device.slot, believed);
             let refuse = |what, wanted: &str| FleetError::Recipe {
                 what,
-                problem: format!("{} has none that can be planned with", device.name),
+                problem: format!("{} has no value that a plan can use", device.name),
                 hint: format!("it must be {wanted}"),
             };
             let weight = weights.of(&device.name, device.samples);

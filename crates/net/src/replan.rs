@@ -89,7 +89,11 @@ fn over_cap(q: &[f64], fleet: &Fleet) -> Option<String> {
     let mut over: Vec<usize> = (0..q.len()).filter(|slot| excess(slot) > 1.0 + EXCESS_MAX).collect();
     over.sort_by(|a, b| excess(b).total_cmp(&excess(a)));
     let worst = fleet.availability()[*over.first()?];
-    Some(format!("{} was connected in {} of its rounds: capped", names(fleet, &over), percent(worst)))
+    Some(format!(
+        "{} was connected in {} of its rounds, which caps its q",
+        names(fleet, &over),
+        percent(worst)
+    ))
 }
 
 /// Names devices whose coins are made for an availability that has changed.
@@ -125,7 +129,13 @@ fn faster(in_force: PlanInForce<'_>, terms: Terms<'_>) -> Result<(Plan, String),
         (Some(before), Some(after)) => {
             let saving = 1.0 - after / before;
             if saving >= SAVING_MIN {
-                return Ok((plan, format!("measured times moved: {} less time expected", percent(saving))));
+                return Ok((
+                    plan,
+                    format!(
+                        "measured times changed: the new plan saves {} of the expected time",
+                        percent(saving)
+                    ),
+                ));
             }
             let [saving, worth] = [saving.max(0.0), SAVING_MIN].map(percent);
             Err(format!("another plan would save {saving} of the expected time; {worth} would be worth it"))

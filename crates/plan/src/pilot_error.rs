@@ -8,7 +8,7 @@ use crate::scheme::Scheme;
 #[non_exhaustive]
 pub enum PilotError {
     /// Two unknowns need two pilots.
-    #[error("two unknowns need two pilots, and there is {given}")]
+    #[error("α and β need two pilots or more, and there is {given}")]
     TooFew {
         /// The number of pilots.
         given: usize,
@@ -69,7 +69,7 @@ impl PilotError {
                 "run pilots under schemes that differ in how many devices take part, such as uniform and full"
             }
             Self::NotSlower { .. } => {
-                "the pilots were too short or too noisy: choose a lower loss F_s, or average over more seeds"
+                "the pilots were too short or varied too much: choose a lower loss F_s, or average over more seeds"
             }
             Self::Contradiction { .. } => {
                 "the pilots contradict each other: average each over more seeds, or leave out the one that differs"

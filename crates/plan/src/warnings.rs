@@ -31,9 +31,8 @@ pub fn of_plan(problem: &Problem<'_>, planning: &Planning, plan: &Plan, variance
         warnings.push("the round model predicts less than one round: check α and β".to_owned());
     }
     if rounds.is_some_and(|rounds| rounds > ROUNDS_MANY) {
-        warnings.push(
-            "the sampling variance is so close to β that the target is all but out of reach".to_owned(),
-        );
+        warnings
+            .push("the sampling variance is so close to β that the target is almost out of reach".to_owned());
     }
     warnings.extend(capped(&planning.scheme, plan, problem.fleet()));
     if planning.scheme.needs_variance() {

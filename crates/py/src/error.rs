@@ -191,7 +191,7 @@ impl From<RunError> for Failure {
 
 fn idle_axis_remedy(error: IdleAxis) -> &'static str {
     match error {
-        IdleAxis::Seed => "say how many seeds there are with seeds=, and the first with seed=",
+        IdleAxis::Seed => "give the number of seeds with seeds=, and the first one with seed=",
         IdleAxis::Scheme => "name the schemes with schemes=",
         IdleAxis::Constants => "write pilots=False to plan with the values that are given",
         IdleAxis::Variance => "name \"auto\" in schemes=",

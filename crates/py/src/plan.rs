@@ -178,7 +178,8 @@ impl PyPlan {
     fn to_csv(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         let scheme = &self.planning.scheme;
         if !scheme.method().flips_coins() {
-            let problem = format!("a file of probabilities says how coins fall, and {scheme} flips none");
+            let problem =
+                format!("a file of a plan has the probabilities of coins, and {scheme} flips no coins");
             let remedy = "write the plan of another scheme";
             return Err(Failure::input(problem, remedy).at("scheme").of(py, self.scheme()).into());
         }

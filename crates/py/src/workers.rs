@@ -86,7 +86,7 @@ impl Workers {
             return error;
         }
         let problem = format!("{method}() of the crew {} failed: {error}", self.kind(py));
-        let named = PyErr::from(Failure::other(problem, "mend the crew, then resume the run"));
+        let named = PyErr::from(Failure::other(problem, "correct the crew, then resume the run"));
         named.set_cause(py, Some(error));
         named
     }

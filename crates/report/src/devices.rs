@@ -45,7 +45,7 @@ impl Devices {
         if let Some(quiet_q) = column(&text, "quiet_q").map_err(|what| refused(&what))? {
             let every = config.get("plan.quiet_every").and_then(|every| every.parse().ok());
             let every =
-                every.ok_or_else(|| refused("has quiet rounds, of which the scenario says nothing"))?;
+                every.ok_or_else(|| refused("has quiet rounds, which the scenario does not mention"))?;
             let quiet = schedule.with_quiet(every, plan(quiet_q)?);
             schedule = quiet.map_err(|error| refused(&error.to_string()))?;
         }

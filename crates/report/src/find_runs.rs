@@ -27,7 +27,7 @@ pub(crate) fn run_folders(named: &[PathBuf], problems: &mut Vec<String>) -> Vec<
         }
         walk(folder, 0, &mut found, problems);
         if found.len() == before {
-            problems.push(problem::about(folder, "holds no run, there or below"));
+            problems.push(problem::about(folder, "holds no run, not even in a folder below"));
         }
     }
     // One that was named twice, or is below another, is one run.
@@ -92,7 +92,7 @@ mod tests {
         let expected = ["c/runs/a", "c/runs/b", "alone"].map(|name| root.path().join(name));
         assert_eq!(found, expected);
         let sentences: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        assert!(sentences[0].ends_with("nothing: holds no run, there or below"), "{sentences:?}");
+        assert!(sentences[0].ends_with("nothing: holds no run, not even in a folder below"), "{sentences:?}");
         assert!(sentences[1].ends_with("gone: does not exist"), "{sentences:?}");
     }
 }

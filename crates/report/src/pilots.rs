@@ -84,7 +84,7 @@ impl Measured {
             [] => {}
             [one] if shown.is_some_and(|shown| near(shown, one)) => {}
             [one] => text += &format!(" Rounds are predicted with {}.", plain(one)),
-            _ => text += " Rounds are predicted with what each run's scenario has.",
+            _ => text += " Rounds are predicted with the constants of each run's scenario.",
         }
         if let Some(Err(problem)) = &self.fit {
             text += &format!(" The {pilots} pilots at hand do not give them: {problem}.");

@@ -61,7 +61,7 @@ fn rounds_are_predicted_with_what_the_scenario_has() {
     runs.add("runs/uniform-seed1", &Run { scheme: "uniform", ..Run::default() });
     assert_eq!(said(&runs), one);
     alter(&auto, "run.toml", "alpha = 20.0", "alpha = 21.0");
-    assert!(said(&runs).ends_with("Rounds are predicted with what each run's scenario has."));
+    assert!(said(&runs).ends_with("Rounds are predicted with the constants of each run's scenario."));
 }
 
 #[test]

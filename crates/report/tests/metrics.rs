@@ -63,7 +63,9 @@ fn a_task_without_accuracy_has_a_whole_report_in_every_format() {
     }
     for format in ["html", "md", "text"] {
         let text = file(&collection, format, "");
-        for said in ["synthetic to rmse 0.5", "Time to rmse 0.5", "rmse at the end", "On the way"] {
+        for said in
+            ["synthetic to rmse 0.5", "Time to rmse 0.5", "rmse at the end", "Times to intermediate values"]
+        {
             assert!(text.contains(said), "{format}: {said}");
         }
     }

@@ -133,7 +133,7 @@ impl Deployed<'_> {
         // A baseline has no use for them either, but its predictions have.
         let in_vain = self.scenario.plan.scheme.needs_variance();
         if self.pilots && in_vain {
-            warn!("no pilots are run: the scheme auto does without");
+            warn!("no pilots are run, because the scheme auto needs none");
         }
         let constants = match self.pilots && !in_vain && !was_over {
             true => self.run_pilots(server, evaluate, session, &mut opened)?,

@@ -58,8 +58,8 @@ impl Pair {
                 let (scheme, seed) = (&run.scheme, run.seed);
                 let rounds = count(run.rounds as usize);
                 format!(
-                    "the pilot under {scheme} with seed {seed} did not come to the loss {} (pilot.loss) in {rounds} rounds: \
-                     training goes on from the better pilot all the same",
+                    "the pilot under {scheme} with seed {seed} did not reach the loss {} (pilot.loss) in {rounds} rounds, \
+                     and training still continues from the better pilot",
                     significant(loss, 3)
                 )
             })

@@ -109,14 +109,14 @@ pub(crate) fn decided_by_clock(scenario: &Scenario) -> Option<&'static str> {
     let method = scenario.plan.scheme.method();
     if method.buffer().is_some() {
         return Some(
-            "devices work without rounds, so that the clock decides who delivers when (plan.scheme)",
+            "devices work without rounds, so that the clock decides which updates arrive when (plan.scheme)",
         );
     }
     if method.depends_on_reports() {
         return Some("its cohorts depend on what devices report, which only training shows (plan.scheme)");
     }
     let deadline = scenario.round.deadline.is_some();
-    deadline.then_some("a deadline decides who is lost (round.deadline_secs)")
+    deadline.then_some("a deadline decides which devices are lost (round.deadline_secs)")
 }
 
 /// Whether both plans draw the same cohorts with the same weights. How a plan was found does not matter.

@@ -258,7 +258,7 @@ impl IdleAxis {
     /// What to do instead, without the flags of any program.
     pub fn hint(self) -> &'static str {
         match self {
-            Self::Seed => "say how many seeds there are, and which is the first",
+            Self::Seed => "give the number of seeds, and the first one",
             Self::Scheme => "name the schemes that are compared",
             Self::Constants => "run no pilots, and plan with the values that are given",
             Self::Variance => "compare auto, too",

@@ -72,8 +72,8 @@ fn never_in_time(scenario: &Scenario, fleet: &Fleet) -> Option<String> {
     };
     let percent = significant(100.0 * share, 2);
     Some(format!(
-        "{who} cannot make round.deadline_secs = {deadline_secs}: {percent} % of the data are lost to every round, \
-         and the model is biased by it"
+        "{who} cannot meet round.deadline_secs = {deadline_secs}: {percent} % of the data are lost to every round, \
+         which biases the model"
     ))
 }
 

@@ -114,7 +114,7 @@ pub(super) fn check(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -
         return Ok(());
     }
     if scenario.costs.spectrum.is_none() {
-        return refuse("\"shannon\" needs the width of the band", "set fleet.spectrum_mhz");
+        return refuse("\"shannon\" needs the width of the spectrum", "set fleet.spectrum_mhz");
     }
     let has_signals = match &scenario.fleet {
         FleetSource::Generated(_) => false,

@@ -16,7 +16,7 @@ pub(super) fn check(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -
             return refuse(
                 "data",
                 "validation",
-                "is set, and nobody evaluates on samples that devices hold out for the server",
+                "is set, but the server does not have the samples that devices hold out",
                 "leave data.validation out, or set evaluate.where = \"devices\" and evaluate.holdout",
             );
         }
@@ -85,7 +85,10 @@ mod tests {
             ("[evaluate]\nwhere = 'devices'\n".to_owned(), "evaluate.where"),
             (format!("{on_devices}[evaluate]\nwhere = 'devices'\n"), "server.update_norm_max"),
             (format!("{on_devices}validation = 0.1\n[evaluate]\nwhere = 'devices'\n"), "data.validation"),
-            (format!("{on_devices}validation = 0.1\n"), "nobody evaluates on samples that devices hold out"),
+            (
+                format!("{on_devices}validation = 0.1\n"),
+                "the server does not have the samples that devices hold out",
+            ),
             (format!("{on_devices}[evaluate]\nholdout = 0.6\n"), "evaluate.holdout"),
             (format!("{on_devices}[evaluate]\nprobability = 0\n"), "evaluate.probability"),
             (format!("{on_devices}[evaluate]\nwhere = 'nowhere'\n"), "evaluate.where"),

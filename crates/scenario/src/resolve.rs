@@ -147,7 +147,7 @@ fn check_server(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -> Re
         return Ok(());
     }
     let refusal = Refusal {
-        problem: "does not go with task.norm = \"batch\", whose running variances it would drive below 0"
+        problem: "cannot be used with task.norm = \"batch\", whose running variances it would drive below 0"
             .to_owned(),
         hint: "take task.norm = \"group\", or leave the optimiser out".to_owned(),
     };

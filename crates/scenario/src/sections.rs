@@ -68,7 +68,7 @@ pub enum Where {
     Devices,
 }
 
-/// Who evaluates models, and on what.
+/// Where models are evaluated, and on which samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evaluate {
     pub place: Evaluator,

@@ -68,7 +68,8 @@ pub(super) fn check(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -
         };
     }
     if at.is_nan() {
-        let problem = format!("stop.at is missing: nobody knows which {metric} is good for these data");
+        let problem =
+            format!("stop.at is missing: fedflip cannot know which {metric} is good for these data");
         let hint =
             format!("write a heading [stop] and below it at = NUMBER, the {metric} at which the run ends");
         return Err(KeyError { place: whole_file.clone(), key: "stop.at".to_owned(), problem, hint });
@@ -97,7 +98,7 @@ pub(super) fn check(scenario: &Scenario, given: &Keys<'_>, whole_file: &Place) -
     match given.entry("stop", "mode") {
         Some(entry) if *mode != wanted => {
             let problem =
-                format!("this mode does not go with {metric}, of which {comparison} values are better");
+                format!("this mode does not suit {metric}, of which {comparison} values are better");
             Err(refuse(entry, problem, "leave stop.mode out: it follows from the metric".to_owned()))
         }
         _ => Ok(()),

@@ -1,4 +1,4 @@
-"""The clock of a CoinStrategy: virtual on a VirtualGrid, and otherwise that of the clock on the wall."""
+"""The clock of a CoinStrategy: virtual on a VirtualGrid, and otherwise the wall clock."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Clock:
         lost: Mapping[int, str],
         loss: Any,
     ) -> dict[str, Any]:
-        """The round that is over, as a line of records. On the wall's clock, the bandwidth of a client is not known."""
+        """The round that is over, as a line of records. On the wall clock, the bandwidth of a client is not known."""
         if self.virtual is not None and self.virtual._rounds.last is not None:
             timed = self.virtual._rounds.last
             return timed.record(loss, lost)

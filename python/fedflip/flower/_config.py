@@ -46,6 +46,6 @@ def _flat(tables: Mapping[str, Any], before: str) -> dict[str, Any]:
                 f"run_config: {before}{name} is {type(value).__name__}",
                 where="run_config",
                 value=value,
-                remedy="use texts, numbers and truth values, as in Flower",
+                remedy="use texts, numbers and booleans, as in Flower",
             )
     return flat

@@ -67,7 +67,7 @@ class VirtualGrid(Grid):
         workers: The number of processes that run clients; by default they run in this process. Worker processes have one
             thread for BLAS and OpenMP.
         out: A run folder for the records, which ``fedflip report`` and :func:`fedflip.open` read.
-        payload: ``"fleet"`` uploads take the fleet's ``comm_secs``; ``"measured"`` ones are by the size of each reply.
+        payload: ``"fleet"``: uploads take the fleet's ``comm_secs``. ``"measured"``: they take a time by the size of each reply.
         seed: The seed of all random numbers; None leaves the generators of Python, numpy and PyTorch alone.
         run_config: The ``run_config`` of the apps: a dict, or the folder of an app with its ``pyproject.toml``.
         deadline_secs: After this time a round is over for clients that have not reported.

@@ -1,4 +1,4 @@
-"""What a CoinStrategy keeps in its run folder, on the virtual clock or on that of the wall."""
+"""What a CoinStrategy keeps in its run folder, on the virtual clock or on the wall clock."""
 
 from __future__ import annotations
 

@@ -45,14 +45,14 @@ def measure(
     from the message to the reply, without the upload if ``bandwidth_mbps`` is given. ``samples`` is the metric
     ``num-examples`` of the reply. The trained models are not used.
 
-    The time to the reply is by the clock of the client if that makes sense, and otherwise until the reply arrived. On a
-    :class:`VirtualGrid`, compute times and uploads are those of the virtual clock, which knows one from the other:
+    The client's clock measures the time to the reply if its times are plausible; otherwise the time ends when the reply
+    arrives. On a :class:`VirtualGrid`, compute times and uploads are those of the virtual clock, which separates them:
     ``bandwidth_mbps`` changes nothing there.
 
     Args:
         grid: The grid.
         arrays: A model to train from.
-        config: What clients are told.
+        config: The configuration that clients get.
         devices: The number of clients; the call waits until all are connected.
         nodes: The device of each node id, in the place of partition ids.
         bandwidth_mbps: The bandwidth of one client's upload, if it is known, in Mbit/s.

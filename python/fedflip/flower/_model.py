@@ -55,7 +55,7 @@ def arrays_of(record: ArrayRecord, whose: str) -> Arrays:
 
 
 def numbers_of(record: ArrayRecord) -> Arrays:
-    """The arrays of a record that are numbers. Others are no business of who only remembers a model."""
+    """The arrays of a record that are numbers. Callers that only keep a model ignore the others."""
     arrays: Arrays = {}
     for name in record:
         with contextlib.suppress(InputError):

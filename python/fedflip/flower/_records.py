@@ -43,7 +43,7 @@ class Folder:
         fleet: The devices.
         keys: Keys of the scenario.
         plan: The plan; None for a strategy that fedflip knows nothing about.
-        is_real: Whether times are those of the clock on the wall.
+        is_real: Whether times are wall-clock times.
     """
 
     def __init__(

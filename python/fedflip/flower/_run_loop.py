@@ -30,8 +30,8 @@ class RunLoop:
         strategy: The strategy.
         grid: The grid.
         timeout: The longest time to wait for the replies of a round.
-        train_config: What clients are told for training.
-        evaluate_config: What clients are told for evaluation.
+        train_config: The configuration of clients for training.
+        evaluate_config: The configuration of clients for evaluation.
         evaluate_fn: Evaluates a model on the server.
         journal: The run folder, if there is one.
         result: The last model, and the metrics of the rounds so far.

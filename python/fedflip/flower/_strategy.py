@@ -42,8 +42,8 @@ class CoinStrategy(Strategy):
     A client that was drawn and does not report is lost: its part of the sum is missing, the round is marked in the
     records, and no other client's weight grows for it.
 
-    Arrays may have any number and any numeric type, and keep it. Integers get the sum rounded to the nearest integer; truth
-    values stay as the server has them. A server optimiser computes in single precision.
+    Arrays may have any number and any numeric type, and keep it. Integers get the sum rounded to the nearest integer;
+    booleans stay as the server has them. A server optimiser computes in single precision.
 
     Args:
         plan: The plan, with one device for each client. Client n is the node with ``partition-id`` n: see
@@ -290,8 +290,8 @@ class CoinStrategy(Strategy):
             initial_arrays: The first model.
             num_rounds: The last round.
             timeout: The longest time to wait for the replies of a round.
-            train_config: What clients are told for training.
-            evaluate_config: What clients are told for evaluation.
+            train_config: The configuration of clients for training.
+            evaluate_config: The configuration of clients for evaluation.
             evaluate_fn: Evaluates a model on the server.
 
         Returns:

@@ -9,7 +9,7 @@ Every function draws into ``ax``, or into a new figure, and returns the Axes, so
 
 - :func:`accuracy`: a metric over virtual time, a band over the seeds for each scheme.
 - :func:`participation`: how often devices took part, against q.
-- :func:`timeline`: who downloads, computes and uploads when in a round.
+- :func:`timeline`: when devices download, compute and upload in a round.
 - :func:`plan`: q against what devices cost. :func:`fleet`: what devices compute and send.
 """
 

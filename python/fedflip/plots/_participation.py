@@ -1,4 +1,4 @@
-"""How often devices took part, against how often they were to."""
+"""The shares of rounds in which devices took part, against the planned ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who downloads, computes and uploads when in a round."""
+"""When devices download, compute and upload in a round."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ROWS_MAX = 50
 
 
 def timeline(run: Run, rounds: int | Sequence[int] | range | None = None, *, ax: Axes | None = None) -> Axes:
-    """Draws who downloads, computes and uploads when, one row for each device of the cohort.
+    """Draws when devices download, compute and upload, one row for each device of the cohort.
 
     Devices that did not report are hatched. The numbers at the right are the shares of the bandwidth.
 

@@ -56,7 +56,7 @@ async fn guarded(State(context): State<Arc<Context>>, request: Request, next: Ne
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let mut response = if !may_be_asked_as(host, context.bound.ip()) {
         let why = "ask for the dashboard by its address, such as http://127.0.0.1: other names are refused, \
-                   because a page elsewhere could use one to read along\n";
+                   because a foreign web page could use one to read the data\n";
         (StatusCode::FORBIDDEN, why).into_response()
     } else if !matches!(*request.method(), Method::GET | Method::HEAD) {
         (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "GET, HEAD")], "this address only answers GET and HEAD\n")

@@ -279,7 +279,7 @@ fn only_one_process_gets_a_set() {
         let second = scope.spawn(|| {
             let programs = Programs::on(desk.path("bin"));
             fetch::get(&set, &desk.path("data"), &Source::Any, &programs, &mut |progress| {
-                if progress == Progress::Step("another process is getting it; waiting for that one") {
+                if progress == Progress::Step("another process is downloading it; waiting for that process") {
                     waits.send(()).unwrap();
                 }
             })
@@ -316,7 +316,7 @@ fn a_damaged_set_is_got_again() {
     assert_eq!(desk.get(&set, &Source::Any).result, Ok(Outcome::Landed));
     fs::remove_file(&file).unwrap();
     let error = load::check(&set, &desk.path("data"), &mut |_| {}).unwrap_err().to_string();
-    assert!(error.contains("digits: no file t10k-labels-idx1-ubyte"), "{error}");
+    assert!(error.contains("digits: there is no file t10k-labels-idx1-ubyte"), "{error}");
     assert_eq!(desk.get(&set, &Source::Any).result, Ok(Outcome::Landed));
     assert_eq!(desk.get(&set, &Source::Any).result, Ok(Outcome::Present));
 }

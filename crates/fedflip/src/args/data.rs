@@ -14,7 +14,7 @@ pub(crate) enum DataCommand {
     Get(DataGetArgs),
     /// Check every byte of a data set on this machine
     Check(DataCheckArgs),
-    /// Describe files with samples of your own, and what fedflip would refuse in them
+    /// Describe files with samples of your own, and list their problems
     Inspect(DataInspectArgs),
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct DataCheckArgs {
     pub json: bool,
 }
 
-/// Describe files with samples of your own, and what fedflip would refuse in them.
+/// Describe files with samples of your own, and list their problems.
 ///
 /// Files end in .npz or .safetensors (arrays x, y and optionally device), .parquet or .csv (a column label, optionally a
 /// column device, and features), or .txt. Several files are read as one.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub(crate) enum DevicesCommand {
     /// List the devices of a run with slot, state, data, speed, link and certificate
     List(DevicesListArgs),
-    /// Retire devices for good; the next plan is for the other devices
+    /// Retire devices for good; the next plan leaves them out
     Retire(DevicesRetireArgs),
 }
 

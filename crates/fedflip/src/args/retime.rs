@@ -20,7 +20,7 @@ pub(crate) struct RetimeArgs {
     /// Folders of finished runs
     #[arg(required = true)]
     pub runs: Vec<PathBuf>,
-    /// Folder to write: of one run the run itself, of several runs one folder for each, with their names
+    /// Folder of the new run; for several runs, a folder with one new run for each, under its old name
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// Take the times of devices from this fleet file

@@ -12,7 +12,7 @@ use super::training::preset_parser;
 pub(crate) enum ScenarioCommand {
     /// Print the paper's scenario of a task as TOML, with a comment for every key
     New(ScenarioNewArgs),
-    /// Check a scenario, print it with every default, and show the shares of files of your own
+    /// Check a scenario, print it with every default, and show how your own files are shared
     Check(ScenarioCheckArgs),
 }
 

@@ -124,7 +124,7 @@ pub(super) fn get(args: &DataGetArgs, output: &mut dyn Write) -> Result<(), CliE
     if args.json {
         return print_json(output, &Got { name: set.name, folder, landed });
     }
-    let word = if landed { "is there" } else { "was there already, and is whole" };
+    let word = if landed { "is there" } else { "is there already, and is complete" };
     writeln!(output, "{} {word}: {folder}", set.name)?;
     Ok(())
 }
@@ -148,7 +148,7 @@ pub(super) fn check(args: &DataCheckArgs, output: &mut dyn Write) -> Result<(), 
     if args.json {
         return print_json(output, &Checked { name: set.name, folder, files, bytes, whole: true });
     }
-    writeln!(output, "{} is whole: {files} files, {}, in {folder}", set.name, megabytes(bytes))?;
+    writeln!(output, "{} is complete: {files} files, {}, in {folder}", set.name, megabytes(bytes))?;
     Ok(())
 }
 

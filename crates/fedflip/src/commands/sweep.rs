@@ -110,11 +110,7 @@ fn write_table(output: &mut dyn Write, sweep: &Sweep, found: &[Found<'_>]) -> Re
         output,
         "\n  time to the target is without the pilots; {of};\n  the curve is that of the first seed over its own time"
     )?;
-    writeln!(
-        output,
-        "  {}, where the sweep changes nothing of it",
-        costs::note(&sweep.base().round_costs())
-    )?;
+    writeln!(output, "  {}, unless the sweep changes these costs", costs::note(&sweep.base().round_costs()))?;
     if found.iter().flat_map(schemes).any(|scheme| scheme.lower_bound) {
         writeln!(output, "  > at least, < at most: some run was stopped before it reached the target")?;
     }

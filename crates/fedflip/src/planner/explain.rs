@@ -194,7 +194,7 @@ fn round(settings: &PlanSettings, solved: &SolvedPlan<'_>) -> Vec<String> {
     let participants = significant(evaluation.expected_participants, 3);
     let Some(round) = evaluation.round_secs else {
         return vec![
-            format!("{participants} devices on average; what devices report in a run decides which"),
+            format!("{participants} devices on average; their reports in a run decide which devices"),
             "no prediction: the cohorts of a run are not known before it".to_owned(),
         ];
     };

@@ -135,7 +135,7 @@ fn a_plan_without_coins_predicts_only_what_it_knows() {
     );
     let refused = desk.run(&format!("{plan} multinomial=10 --out q.csv"));
     let error = String::from_utf8(refused.stderr).unwrap();
-    assert!(refused.status.code() == Some(2) && error.contains("flips none"), "{error}");
+    assert!(refused.status.code() == Some(2) && error.contains("flips no coins"), "{error}");
 }
 
 /// Costs in `plan`: the overhead is part of the prediction, and flags without effect are refused.

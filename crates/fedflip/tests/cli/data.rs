@@ -71,7 +71,7 @@ fn refusals() {
             "data get mnist --data-dir d --from from",
             &["train-images-idx3-ubyte: truncated: 47040016 bytes expected, 10 found", "hint:"],
         ),
-        ("data get cifar10 --data-dir d --from from", &["from: no file data_batch_1.bin"]),
+        ("data get cifar10 --data-dir d --from from", &["from: there is no file data_batch_1.bin"]),
         ("data get mnist --data-dir fleet.csv --from from", &["fleet.csv: cannot make the folder"]),
         ("data get shakespeare --data-dir d --url", &["shakespeare", "--from"]),
         ("data get mnist --from from --url x", &["--url"]),
@@ -131,7 +131,7 @@ fn a_client_that_outlives_its_process_is_waited_for() {
     first.wait().unwrap();
     assert!(!exists("ended"));
     let (_, said) = run(&desk, "data get shakespeare --data-dir d --from nowhere");
-    assert!(said.starts_with("another process is getting it; waiting for that one\n"), "{said}");
+    assert!(said.starts_with("another process is downloading it; waiting for that process\n"), "{said}");
     assert!(exists("ended"));
 }
 

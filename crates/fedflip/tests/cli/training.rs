@@ -320,12 +320,12 @@ fn pilots_that_are_kept_are_gone_on_from() {
         desk.run("run c/runs/exact-seed1/run.toml --quiet --set pilot.rounds_max=1 --set stop.rounds_max=1");
     let said = String::from_utf8(short.stderr).unwrap();
     for scheme in ["uniform", "full"] {
-        let warning = format!("warning: the pilot under {scheme} with seed 1000001 did not come to the loss");
+        let warning = format!("warning: the pilot under {scheme} with seed 1000001 did not reach the loss");
         assert!(said.contains(&warning), "{said}");
     }
     let (_, said) = refusal(&desk.run(&format!("{line} --set pilot.keep=true --set pilot.rounds_max=1")));
     assert!(
-        said.contains("gave up") && !said.contains("goes on from"),
+        said.contains("gave up") && !said.contains("continues from"),
         "without α and β it does not: {said}"
     );
     let (code, said) = refusal(&desk.run(&format!("{line} --set pilot.keep=true --no-pilot")));

@@ -77,10 +77,12 @@ pub(super) async fn hello(talk: &mut Talk, is_plain: bool) -> Result<v1::HelloRe
 impl Session<'_> {
     /// Runs until the run is over or the connection breaks. It can be dropped at any moment.
     pub(super) async fn run(&mut self, mut talk: Talk, hello: v1::HelloReply) -> Result<(), NetError> {
-        let encoding = encoding::encoding(hello.encoding)
-            .ok_or(NetError::OtherServer { problem: "it takes updates in a way that we do not know" })?;
-        let download_encoding = encoding::encoding(hello.download_encoding)
-            .ok_or(NetError::OtherServer { problem: "it sends models in a way that we do not know" })?;
+        let encoding = encoding::encoding(hello.encoding).ok_or(NetError::OtherServer {
+            problem: "it takes updates in an encoding that this agent does not know",
+        })?;
+        let download_encoding = encoding::encoding(hello.download_encoding).ok_or(NetError::OtherServer {
+            problem: "it sends models in an encoding that this agent does not know",
+        })?;
         let trainer = self.trainer(&hello).await?;
         let slot = match hello.enrolled {
             true => hello.slot,
@@ -223,7 +225,7 @@ impl Session<'_> {
                     warn!(round, problem = %printable(problem), "cannot evaluate");
                 }
                 Err(Failed::Call(status)) => {
-                    info!(round, reason = %printable(status.message()), "the model is not there to evaluate");
+                    info!(round, reason = %printable(status.message()), "the model to evaluate is missing");
                 }
             }
             let sums = sums.unwrap_or_default();

@@ -14,7 +14,7 @@ impl NetError {
                 format!("listen on 127.0.0.1:{}, or use certificates", address.port())
             }
             Self::StatusPublic { address } => {
-                format!("serve it at 127.0.0.1:{}, or say that everybody may read it", address.port())
+                format!("serve it at 127.0.0.1:{}, or allow everybody to read it", address.port())
             }
             Self::Record(error) => error.hint().to_owned(),
             Self::Learn(error) => error.hint(),
@@ -67,7 +67,7 @@ impl NetError {
             Self::StateFailed { .. } => {
                 "start the server again: it resumes after the last round that was committed"
             }
-            Self::System { .. } => "see what the system allows: open files, threads, memory",
+            Self::System { .. } => "check the limits of the system: open files, threads, memory",
             Self::NoOwnData { .. } => "name the files, folders or patterns of this device's samples",
             Self::OwnDataUnused { .. } => {
                 "leave the files out: the server chooses a share of its data set; or ask whoever runs the server for a task \
@@ -89,7 +89,7 @@ impl NetError {
                 "install the server's version of fedflip on this device"
             }
             Self::OtherProtocol { .. } => {
-                "whoever runs the server installs this device's version of fedflip there"
+                "ask whoever runs the server to install this device's version of fedflip"
             }
             Self::ClocksDisagree { .. } => {
                 "set the clock of the server, or of this device: one of them is wrong; the agent tries again by \
@@ -103,7 +103,7 @@ impl NetError {
                 "ask whoever runs the server; a device that was retired does not come back to the same run"
             }
             Self::Call { reason: Some(Reason::OtherData), .. } => {
-                "fetch the data set again, as the server has it"
+                "fetch the data set again, so that it is the same as the server's"
             }
             Self::Call { reason: Some(Reason::TooManySamples), .. } => {
                 "join with fewer samples, or ask whoever runs the server to allow more"
@@ -133,7 +133,7 @@ impl NetError {
                  plain text, on its own machine"
             }
             // A certificate that cannot be made, and changes that a state refuses: both are faults of the program.
-            _ => "this should not happen: please tell us how it did",
+            _ => "this is a fault of fedflip: please report it",
         }
     }
 }
@@ -141,13 +141,13 @@ impl NetError {
 impl Doubt {
     fn hint(self) -> &'static str {
         match self {
-            Self::Expired => "whoever runs the server renews it; check also that the clock is right",
+            Self::Expired => "ask whoever runs the server to renew it; check also that the clock is right",
             Self::NotYet => "check that the clocks of this device and of the server are right",
             Self::OtherName => "call the server by a name that its certificate has, or add this name to it",
             Self::OtherAuthority => {
                 "check that it is the right server, and that this identity was made for it"
             }
-            Self::Unfit => "whoever runs the server makes a new one",
+            Self::Unfit => "ask whoever runs the server to make a new one",
         }
     }
 }

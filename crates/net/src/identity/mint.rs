@@ -59,7 +59,7 @@ fn moment(unix_secs: i64) -> Result<OffsetDateTime, NetError> {
     let refuse = |problem: String| NetError::damaged("the clock", problem);
     // The library accepts earlier moments, but panics when it writes them.
     if !is_moment(unix_secs) {
-        return Err(refuse(format!("says {unix_secs} s since 1970, of which no certificate can speak")));
+        return Err(refuse(format!("says {unix_secs} s since 1970, a time that no certificate can hold")));
     }
     OffsetDateTime::from_unix_timestamp(unix_secs)
         .map_err(|error| refuse(format!("says {unix_secs} s since 1970: {error}")))

@@ -174,7 +174,7 @@ impl Store {
         let place = self.position(name.as_str())?;
         let issued = &self.issued[place];
         let damaged =
-            || NetError::damaged(self.folder.join(ISSUED), format!("the coin of {name} is not one"));
+            || NetError::damaged(self.folder.join(ISSUED), format!("the coin of {name} is not valid"));
         let (coin, serial) = (unhex(&issued.coin).ok_or_else(damaged)?, mint::serial());
         let last = fs::read_to_string(&path).map_err(NetError::io(&path, CANNOT_BE_READ))?;
         let certificate = self.signer.renewed(name, &coin, &last, serial, validity)?;
@@ -222,7 +222,7 @@ impl Store {
                 if !mint::is_moment(unix_secs) {
                     let Issued { name, .. } = issued;
                     return Err(damaged(format!(
-                        "{name} was revoked {unix_secs} s after 1970: no such time"
+                        "{name} was revoked {unix_secs} s after 1970: this time is out of range"
                     )));
                 }
                 for text in issued.earlier_serials.iter().chain([&issued.serial]) {

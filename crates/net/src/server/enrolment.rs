@@ -14,8 +14,8 @@ impl Server {
         let mut state = self.hub.state();
         for device in devices {
             let damaged = |problem| NetError::damaged(STATE, format!("device {}: {problem}", device.slot));
-            let name = device.name.parse().map_err(|_| damaged("its name is not one"))?;
-            let coin = CoinPublic::from_bytes(device.coin).ok_or_else(|| damaged("its coin is not one"))?;
+            let name = device.name.parse().map_err(|_| damaged("its name is not valid"))?;
+            let coin = CoinPublic::from_bytes(device.coin).ok_or_else(|| damaged("its coin is not valid"))?;
             if state.seat(&Caller { name, coin }, |_| device.clone()) != Ok(device.slot) {
                 return Err(damaged("its place is taken"));
             }

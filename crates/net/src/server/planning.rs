@@ -120,7 +120,7 @@ impl Deployment {
             _ => return Err(NetError::StateRefused { what: "a plan of other rounds".to_owned() }),
         };
         let costs = stored.costs.round_costs(self.costs.band.total());
-        let costs = costs.ok_or_else(|| NetError::damaged(folder, "has a plan whose costs are none"))?;
+        let costs = costs.ok_or_else(|| NetError::damaged(folder, "has a plan with impossible costs"))?;
         Ok(Planned { fleet, schedule, reason: stored.reason.clone(), expected: stored.expected, costs })
     }
 

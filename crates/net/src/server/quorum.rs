@@ -103,7 +103,7 @@ impl NetWorld<'_> {
         if recalled == 0 {
             return Ok(());
         }
-        info!(devices = recalled, "too few others are there: benched devices are asked again");
+        info!(devices = recalled, "too few other devices are connected: benched devices are asked again");
         Err(GivenUp::Recalled.into())
     }
 

@@ -75,7 +75,7 @@ impl RunState {
             _ => {}
         }
         if ![samples, compute_secs, comm_mbit].iter().all(|number| number.is_finite()) {
-            return refuse(format!("what {name} says of itself: these are no numbers"));
+            return refuse(format!("the claims of {name}: some are not finite numbers"));
         }
         let upsert = "INSERT INTO devices (slot, name, coin, samples, compute_secs, comm_mbit) \
                       VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (slot) DO UPDATE SET \

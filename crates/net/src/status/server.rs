@@ -113,7 +113,7 @@ async fn converse(stream: Patient, site: Arc<Site>) {
             answer(request.method(), request.uri().path(), &site.metrics, &site.health)
         } else {
             let why = "ask by address, such as http://127.0.0.1, or let the server answer everybody: other names are \
-                       refused, because a page elsewhere could use one to read along\n";
+                       refused, because a foreign web page could use one to read the metrics\n";
             with_headers(StatusCode::FORBIDDEN, PLAIN, why.to_owned())
         };
         async { Ok::<_, Infallible>(response) }

@@ -126,7 +126,8 @@ impl RunWriter {
         let vectors = vectors.collect::<Result<_, _>>()?;
         let checkpoint = Checkpoint { round, secs, evaluated, records, vectors };
         if !checkpoint.fits(self.header.parameters) {
-            let problem = format!("a vector of the checkpoint has not {} numbers", self.header.parameters);
+            let problem =
+                format!("a vector of the checkpoint does not have {} numbers", self.header.parameters);
             return Err(Failure::input(problem, "give vectors of the model").at("vectors").into());
         }
         Ok(py.detach(|| self.with_folder(|folder| Ok(folder.checkpoint(checkpoint)?)))?)
@@ -177,7 +178,7 @@ impl RunWriter {
         }
         let is_column = |len: usize| len == 0 || len == cohort.len();
         if mbps.len() != cohort.len() || !is_column(compute_secs.len()) || !is_column(upload_secs.len()) {
-            return refuse("a column has not one number for each device of the cohort".to_owned());
+            return refuse("a column does not have one number for each device of the cohort".to_owned());
         }
         if let Some(lost) = lost.iter().find(|lost| cohort.binary_search(&lost.device).is_err()) {
             return refuse(format!("device {} is lost and was not in the cohort", lost.device));

@@ -94,5 +94,7 @@ pub(super) fn alongside<T: Send + 'static>(
     drop(receiver);
     let result = py.detach(move || worker.join());
     logs::forward(py)?;
-    result.map_err(|_| Failure::other("a thread of fedflip failed", "please tell us how it did"))
+    result.map_err(|_| {
+        Failure::other("a thread of fedflip failed", "this is a fault of fedflip: please report it")
+    })
 }

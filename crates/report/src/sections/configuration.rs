@@ -35,7 +35,7 @@ pub fn table(group: &Group) -> Option<Table> {
         ]
     };
     let caps = match group.setting.on_devices() {
-        false => "A cap on virtual time is where a comparison gives up on a scheme.",
+        false => "A cap on virtual time is the time at which a comparison gives up on a scheme.",
         true => {
             "On real devices times were measured: stop.virtual_hours_max counts real time, and the device types of the \
              fleet and the keys of the world are not used."

@@ -29,12 +29,12 @@ pub fn plans_table(group: &Group) -> Option<Table> {
         plans => format!(" The {} before these are left out.", count(plans)),
     };
     let note = format!(
-        "What was predicted is of a whole run under the plan. In a biased round a device of the cohort did not \
+        "Predictions are for a whole run under the plan. In a biased round a device of the cohort did not \
          report. A device that was away when a round was opened does not bias the round, as long as its absence is \
          independent of its update: its coin makes up for its availability.{shortened}"
     );
     let table = Table::of(all[left_out..].iter().map(|(run, plan)| plan_row(run, plan)))?;
-    Some(table.named("plans", "Plans, one after another", &note))
+    Some(table.named("plans", "Sequence of plans", &note))
 }
 
 fn plan_row(run: &RunView, plan: &HeldPlan) -> Vec<Field> {
@@ -79,7 +79,7 @@ pub fn devices_table(group: &Group) -> Option<Table> {
         _ => format!(" {} of {} are shown.", count(rows.len()), count(all)),
     };
     let note = format!(
-        "q and the availability that it was planned with are of the last plan, all else is of the whole run. \
+        "q and the availability that it was planned with belong to the last plan; all other columns are for the whole run. \
          Availability is the share of rounds in which a device can be reached and reports.{shortened}"
     );
     Some(Table::of(rows)?.named("devices", "Devices", &note))

@@ -23,15 +23,19 @@ const IN_A_ROW: usize = 10;
 pub(super) fn once(Material { group, .. }: &Material<'_>) -> Option<Block> {
     let note = "The time to the first evaluation that reaches the value: the mean over seeds, and its ratio to the fastest \
                 scheme. A dash means that some seed did not reach the value.";
-    Some(Block::Table(table(group, 1)?.named("milestones", "On the way", note)))
+    Some(Block::Table(table(group, 1)?.named("milestones", "Times to intermediate values", note)))
 }
 
 pub(super) fn on_average(Material { group, .. }: &Material<'_>) -> Option<Block> {
     let note = format!(
-        "The same for the mean of {IN_A_ROW} consecutive evaluations, because a single evaluation may reach a value by \
-         chance. A scheme that is evaluated less often spreads them over a longer time."
+        "Here the mean of {IN_A_ROW} consecutive evaluations reaches the value, because a single evaluation may reach it by \
+         chance. A scheme that is evaluated less often spreads these evaluations over a longer time."
     );
-    Some(Block::Table(table(group, IN_A_ROW)?.named("milestones-mean", "On the way, on average", &note)))
+    Some(Block::Table(table(group, IN_A_ROW)?.named(
+        "milestones-mean",
+        "Times to intermediate values, by a running mean",
+        &note,
+    )))
 }
 
 /// A row a scheme: how long it took to each value of the target's metric; none without a target.

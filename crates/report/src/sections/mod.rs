@@ -47,7 +47,7 @@ type Maker = fn(&Material<'_>) -> Option<Block>;
 const OF_A_GROUP: &[(&str, Option<&str>, &[Maker])] = &[
     ("table",         Some("Time to target"),      &[time_to_target::block]),
     ("curves",        None,                        &[curves::figures, milestones::once, milestones::on_average, curves::data]),
-    ("plan",          Some("The plan, explained"), &[constants, predictions::block, deployed::plans, pilot_runs::block]),
+    ("plan",          Some("Explanation of the plan"), &[constants, predictions::block, deployed::plans, pilot_runs::block]),
     ("participation", Some("Participation"),       &[participation::figures, deployed::devices, participation::data]),
     ("times",         Some("Round times"),         &[round_times::figures]),
     ("round",         Some("One round"),           &[rounds::block]),

@@ -76,8 +76,8 @@ fn fits(group: &Group) -> Option<Table> {
             number("most", "beta_most", beta_most),
         ])
     };
-    let note = "From the rounds that the same pilots took to each loss: fitted to all, and the least and the most of the \
-                pairs of one seed. Losses at which they give no fit are left out.";
+    let note = "α and β follow from the rounds that the same pilots took to each loss: from a fit to all pilots, and as \
+                the least and the most over the pairs of one seed. Losses without a fit are left out.";
     Some(Table::of(TIMES_THE_LOSS.into_iter().filter_map(row))?.named(
         "fits",
         "α and β at other losses",

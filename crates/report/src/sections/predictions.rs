@@ -10,17 +10,17 @@ use crate::table::{Cell, Field, Table, number, words};
 pub(super) fn block(Material { group, explained, .. }: &Material<'_>) -> Option<Block> {
     let metric = group.target().map_or(String::new(), |target| format!(" {}", target.metric));
     let mut note = format!(
-        "Rounds are predicted by R(q) = α/(β − C(q)), C(q) = Σ a²/q; a round by E[T̂]; the whole by their \
-         product. α and β belong to the loss that pilots are run to, not to the target{metric}, so the predicted rounds \
-         are right up to a factor that all schemes share, if the model holds: compare the last column from \
+        "R(q) = α/(β − C(q)) with C(q) = Σ a²/q predicts the rounds, E[T̂] the time of a round, and their product \
+         the whole time. α and β belong to the loss at which pilots end, not to the target{metric}. If the model \
+         holds, the predicted rounds are right up to a factor that all schemes share: compare the last column from \
          row to row."
     );
     note += &explained.first().map_or(String::new(), Explained::left_out_sentence);
     if explained.iter().any(Explained::has_quiet) {
-        note += " With quiet rounds all of these are means over usual and quiet ones.";
+        note += " With quiet rounds, all predictions are means over usual and quiet rounds.";
     }
     if explained.iter().any(Explained::has_replaced) {
-        note += " Where plans were replaced, what is predicted is of the last one.";
+        note += " Where plans were replaced, the predictions are those of the last plan.";
     }
     note += &explained.first().map_or(String::new(), |first| costs_sentence(first.scheme));
     let has_overhead = explained.iter().any(|explained| explained.overhead_secs > 0.0);

@@ -23,7 +23,8 @@ pub fn table(collection: &Collection) -> Option<Table> {
         metrics: metrics(collection),
     };
     let mut note =
-        "Every run that was read. In a biased round a device of the cohort did not report.".to_owned();
+        "The table has every run that was read. In a biased round a device of the cohort did not report."
+            .to_owned();
     if shown.test {
         note += " Where a run has test metrics, its other metrics are on validation samples.";
     }

@@ -65,7 +65,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "downlink",
         "encoding",
-        "of the model: \"f32\"; with fewer bits \"f16\" or \"int8\"",
+        "encoding of the model: \"f32\", or with fewer bits \"f16\" or \"int8\"",
         |s| name_of(&ENCODINGS, &s.costs.download_encoding),
         |s, v| v.choice(&ENCODINGS).map(|encoding| s.costs.download_encoding = encoding),
     ),

@@ -38,7 +38,7 @@ pub(super) const SECTIONS: [(&str, &str); 15] = [
     ("", "Settings of the whole scenario"),
     ("task", "The model and the data it learns from"),
     ("data", "How the data are shared among devices"),
-    ("evaluate", "Who evaluates models, and on what"),
+    ("evaluate", "Where models are evaluated, and on which samples"),
     ("fleet", "The devices, their times, and the bandwidth they share"),
     ("train", "Local training on a device"),
     ("update", "How a device encodes its update"),

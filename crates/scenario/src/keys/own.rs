@@ -59,7 +59,7 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "data",
         "std",
-        "divides values after that, in the same way",
+        "divides the values afterwards, in the same way",
         |s| numbers(&s.data.own.std),
         |s, v| v.numbers(1e-30..=1e30, NUMBERS_MAX).map(|std| s.data.own.std = std),
     )
