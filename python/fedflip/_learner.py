@@ -252,7 +252,7 @@ class FlatLearner:
         declared = getattr(self._learner, "metrics", None)
         return None if declared is None else checked_directions(declared)
 
-    def assume(self, name: str, better: Direction) -> None:
+    def _assume(self, name: str, better: Direction) -> None:
         """Sets the direction of a metric for a learner that declares no metrics. Call it before the first evaluation."""
         self._assumed[name] = better
 

@@ -189,7 +189,7 @@ class Work:
             stop = Stop(given["stop.metric"], given["stop.at"])
         if stop is not None:
             target = stop.keys(flat.declared or {})
-            flat.assume(stop.metric, target["mode"])
+            flat._assume(stop.metric, target["mode"])
             self._overrides += overrides_of(target)
 
     @staticmethod
