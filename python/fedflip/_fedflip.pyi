@@ -388,6 +388,7 @@ def render_report(
     title: str | None = None,
     reference: str | None = None,
     round: int | None = None,
+    target: str | None = None,
 ) -> tuple[list[tuple[str, bytes]], list[str]]: ...
 
 # ---- tables
