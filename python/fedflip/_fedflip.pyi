@@ -320,6 +320,7 @@ class RunWriter:
         folder: str | PathLike[str],
         scenario: Scenario,
         plan: Plan,
+        task: str,
         metrics: list[tuple[str, str]],
         is_real: bool,
         resume: bool,
