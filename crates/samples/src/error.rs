@@ -123,7 +123,7 @@ pub enum Problem {
     Columns {
         /// What it has and lacks.
         columns: OtherColumns,
-        /// The other file.
+        /// The file that it is compared with.
         first: PathBuf,
     },
     /// The file does not fit the files before it.
