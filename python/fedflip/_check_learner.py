@@ -89,9 +89,10 @@ class LearnerReport:
 def check_learner(learner: Any, *, key: TrainKey | None = None, processes: bool = True) -> LearnerReport:
     """Trains one key again and again under different circumstances, and says where randomness leaks in.
 
-    The function trains the key about ten times: again, after other keys, with other seeds of the global generators of
+    The function trains the key about twelve times: again, after other keys, with other seeds of the global generators of
     torch, numpy and random, with another number of threads, and in two other processes with different hash seeds. It
-    compares updates and evaluations to the byte, and looks for a changed model. It raises no exception for what it finds.
+    compares updates and evaluations to the byte. It also looks for a changed model, and for a result that is the local
+    model instead of its change. It raises no exception for what it finds.
 
     Args:
         learner: Any ``Learner``.
@@ -167,7 +168,21 @@ class _Checks:
         self._evaluated()
         if processes:
             self._elsewhere()
+        # Between results that differ anyway, a difference tells nothing.
+        if all(finding.ok for finding in self.findings):
+            self._is_change()
         self._remarks()
+
+    def _is_change(self) -> None:
+        """Whether the result is the change of the model, and not the local model, which follows the current one."""
+        followed = self.probe.followed()
+        ok = followed <= 0.5
+        detail = (
+            ""
+            if ok
+            else f"where the model moves, the result moves with it: {followed:.2f} times the movement"
+        )
+        self.findings.append(Finding("train returns the change", ok, detail, "" if ok else _LOCAL_MODEL))
 
     def _compare(self, check: str, trained: Outcome, source: str) -> bool:
         """Compares another training with the first one."""
@@ -308,6 +323,9 @@ _THREADS = (
 )
 _MUTATION = (
     "a tensor that shares memory with the model, as torch.from_numpy(model) does; use torch.tensor(model)"
+)
+_LOCAL_MODEL = (
+    "likely source: train returns the local model; return the local model minus the model that it got"
 )
 _PROCESS = (
     "something that only this process has: settings of torch made in the script (put them into the learner), "

@@ -100,6 +100,23 @@ class Probe:
         secs = time.perf_counter() - begun
         return Outcome(np.array(update), loss, self.flat.tensors(), secs)
 
+    def followed(self) -> float:
+        """The share of a small movement of the model that is in the result: near 1 for a local model, 0 or less for a change.
+
+        The rate is low, so that neither depends on how far the training leads away from the model.
+        """
+        signs = np.random.default_rng(1).choice([-0.01, 0.01], size=self.model.size)
+        moved = (self.model * (1 + signs) if self.model.any() else signs).astype(np.float32)
+        key = self.key._replace(rate_factor=0.01)
+        before, after = Probe(self.flat, self.model, key).train(), Probe(self.flat, moved, key).train()
+        movement = moved.astype(np.float64) - self.model
+        length = float(movement @ movement)
+        return (
+            float((after.update.astype(np.float64) - before.update) @ movement) / length
+            if length > 0
+            else 0.0
+        )
+
     def train_in(self, crew: ProcessCrew) -> tuple[Outcome, dict[str, tuple[float, float]]]:
         """The training and an evaluation by a worker process."""
         crew.train(self.model, [self.key])

@@ -98,6 +98,7 @@ class Comparison:
         title: str | None = None,
         reference: str | None = None,
         round: int | None = None,
+        target: str | None = None,
     ) -> Path:
         """Writes a report of all runs, as ``fedflip report`` does.
 
@@ -109,13 +110,16 @@ class Comparison:
             title: The title of the report.
             reference: The scheme with which ratios compare.
             round: The round to show as a timeline.
+            target: The target that times are to, such as ``"loss=0.5"``, instead of those of the runs.
 
         Returns:
             The file, or the folder of the files.
         """
         from fedflip._runs_report import write_report
 
-        return write_report([self.folder], path, format=format, title=title, reference=reference, round=round)
+        return write_report(
+            [self.folder], path, format=format, title=title, reference=reference, round=round, target=target
+        )
 
     def __repr__(self) -> str:
         target = self.result["target"]
@@ -219,7 +223,8 @@ def _row(scheme: dict[str, Any]) -> dict[str, Any]:
         "participants": scheme["mean_participants"],
         "ratio": scheme["ratio_to_reference"],
         "reached": scheme["reached"],
-        "seeds": scheme["seeds"],
+        # Runs of other shards have not failed: a shard counts its own.
+        "seeds": scheme.get("seeds_here", scheme["seeds"]),
         "lower_bound": scheme["lower_bound"],
         "diverged": scheme["diverged"],
         "error": scheme.get("error"),

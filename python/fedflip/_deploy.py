@@ -198,6 +198,11 @@ class Evaluation:
             )
         self._evaluate = evaluate
 
+    @property
+    def declared(self) -> dict[str, Direction]:
+        """The metrics that a learner declares; none of a function."""
+        return (self._evaluate.declared or {}) if isinstance(self._evaluate, FlatLearner) else {}
+
     def mode(self, name: str) -> Direction:
         """Whether a metric is better when it is larger or smaller: as the learner declares it, or as its name says."""
         if isinstance(self._evaluate, FlatLearner):

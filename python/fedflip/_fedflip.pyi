@@ -320,6 +320,7 @@ class RunWriter:
         folder: str | PathLike[str],
         scenario: Scenario,
         plan: Plan,
+        task: str,
         metrics: list[tuple[str, str]],
         is_real: bool,
         resume: bool,
@@ -388,6 +389,7 @@ def render_report(
     title: str | None = None,
     reference: str | None = None,
     round: int | None = None,
+    target: str | None = None,
 ) -> tuple[list[tuple[str, bytes]], list[str]]: ...
 
 # ---- tables

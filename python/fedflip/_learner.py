@@ -61,6 +61,7 @@ class FlatLearner:
         self.devices: int = checked_devices(self._learner)
         self._layout: Layout | None = None
         self._metrics: dict[str, Direction] | None = None
+        self._assumed: dict[str, Direction] = {}
         self._ready()
 
     def _ready(self) -> None:
@@ -242,8 +243,18 @@ class FlatLearner:
             )
         metrics = {metric_name(name): sum_and_weight(name, value) for name, value in answer.items()}
         if self._metrics is None and getattr(self._learner, "metrics", None) is None:
-            self._metrics = {name: direction(name) for name in metrics}
+            self._metrics = {name: self._assumed.get(name, direction(name)) for name in metrics}
         return metrics
+
+    @property
+    def declared(self) -> dict[str, Direction] | None:
+        """The metrics that the learner declares, with their directions; None if it declares none."""
+        declared = getattr(self._learner, "metrics", None)
+        return None if declared is None else checked_directions(declared)
+
+    def _assume(self, name: str, better: Direction) -> None:
+        """Sets the direction of a metric for a learner that declares no metrics. Call it before the first evaluation."""
+        self._assumed[name] = better
 
     @property
     def metrics(self) -> dict[str, Direction]:
@@ -251,9 +262,9 @@ class FlatLearner:
 
         They are those that the learner declares. Otherwise the first model is evaluated once, for the names.
         """
-        declared = getattr(self._learner, "metrics", None)
+        declared = self.declared
         if declared is not None:
-            return checked_directions(declared)
+            return declared
         if self._metrics is None:
             self.evaluate(self.initial(0))
         return dict(self._metrics or {})

@@ -24,7 +24,8 @@ class Learner(Protocol):
 
     - ``loss(model, device) -> float``: the mean loss on the samples of a device, for schemes that choose devices by it.
     - ``metrics``: a mapping from the names that ``evaluate`` returns to ``"max"`` or ``"min"``, the headline first.
-      Without it, fedflip evaluates the first model to learn the names, and guesses the directions from them.
+      Without it, fedflip evaluates the first model to learn the names, and guesses the directions from them. A metric that
+      a ``Stop`` names needs one of these: this attribute, a word in its name such as loss or accuracy, or the mode of the stop.
     - ``tensors() -> list[tuple[str, tuple[int, ...]]]``: names and shapes of the tensors in a flat model, sorted by name.
     - ``relative_cost(device) -> int``: how long training on a device takes, in any unit. Long trainings begin first.
     - ``close()``: called when a run ends.

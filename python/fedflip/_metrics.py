@@ -8,11 +8,11 @@ from typing import Any, Literal, cast
 
 from fedflip._errors import InputError
 
-__all__ = ["Direction", "checked_directions", "direction"]
+__all__ = ["Direction", "checked_directions", "direction", "known_direction"]
 
 Direction = Literal["max", "min"]
 
-#: Words of metrics that are better when they are smaller; every other metric is better when it is larger.
+#: Words of metrics that are better when they are smaller, whatever else their name says.
 _SMALLER = frozenset(
     [
         "bpc",
@@ -53,21 +53,71 @@ _SMALLER = frozenset(
     ]
 )
 
+#: Words of metrics that are better when they are larger.
+_LARGER = frozenset(
+    [
+        "acc",
+        "accuracy",
+        "ap",
+        "auc",
+        "auprc",
+        "auroc",
+        "bleu",
+        "correct",
+        "correlation",
+        "dice",
+        "f1",
+        "hits",
+        "iou",
+        "jaccard",
+        "kappa",
+        "likelihood",
+        "map",
+        "mcc",
+        "meteor",
+        "miou",
+        "mrr",
+        "ndcg",
+        "neg",
+        "negative",
+        "pearson",
+        "precision",
+        "psnr",
+        "r2",
+        "recall",
+        "reward",
+        "rouge",
+        "score",
+        "sensitivity",
+        "spearman",
+        "specificity",
+        "ssim",
+        "top",
+    ]
+)
 
-def direction(name: str) -> Direction:
-    """Guesses from its name whether a metric is better when it is larger (``"max"``) or smaller (``"min"``).
+
+def known_direction(name: str) -> Direction | None:
+    """Whether a metric is better when it is larger (``"max"``) or smaller (``"min"``), if a word of its name tells.
 
     Names that contain a word such as loss, error, perplexity, rmse or mae are better when they are smaller, unless
-    they begin with ``neg``. All other names, known or not, are better when they are larger. A learner that declares
-    ``metrics`` needs no guess.
+    they begin with ``neg``. Names with a word such as accuracy, auc or score are better when they are larger.
 
     Examples:
-        >>> [direction(name) for name in ["accuracy", "test_loss", "top-5 error", "neg_mean_squared_error", "bleu"]]
-        ['max', 'min', 'min', 'max', 'max']
+        >>> [known_direction(name) for name in ["accuracy", "test_loss", "neg_mean_squared_error", "waiting"]]
+        ['max', 'min', 'max', None]
     """
     words = re.findall(r"[a-z]+|\d+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower())
-    smaller = not _SMALLER.isdisjoint(words)
-    return "min" if smaller and words[0] not in ("neg", "negative") else "max"
+    if not _SMALLER.isdisjoint(words) and words[0] not in ("neg", "negative"):
+        return "min"
+    # "f1" and "mIoU" are one word each.
+    whole = re.findall(r"[a-z]+\d?", name.lower())
+    return None if _LARGER.isdisjoint([*words, *whole]) else "max"
+
+
+def direction(name: str) -> Direction:
+    """The direction of a metric that no target depends on: names that tell nothing are better when they are larger."""
+    return known_direction(name) or "max"
 
 
 #: Records and tables show names as they are.

@@ -217,6 +217,7 @@ class Run:
         format: str | None = None,
         title: str | None = None,
         round: int | None = None,
+        target: str | None = None,
     ) -> Path:
         """Writes a report of the run, as ``fedflip report`` does.
 
@@ -227,6 +228,7 @@ class Run:
                 ending of the path decides.
             title: The title of the report.
             round: The round to show as a timeline.
+            target: The target that times are to, such as ``"loss=0.5"``, instead of that of the run.
 
         Returns:
             The file, or the folder of the files.
@@ -235,13 +237,15 @@ class Run:
             remedy = f"name a round from 1 to {len(self)}"
             round = count("round", round, least=1, most=len(self), remedy=remedy)
         if self._folder is not None and (self._folder / "records.jsonl").is_file():
-            return write_report([self._folder], path, format=format, title=title, round=round)
+            return write_report([self._folder], path, format=format, title=title, round=round, target=target)
         import tempfile
 
         with tempfile.TemporaryDirectory(prefix="fedflip-") as above:
             folder = Path(above) / f"{self.scheme}-seed{self.seed}".replace(os.sep, "-")
             self._native.write_folder(folder)
-            return write_report([folder], path, format=format, title=title, round=round, above=above)
+            return write_report(
+                [folder], path, format=format, title=title, round=round, target=target, above=above
+            )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes the last model as a safetensors file, which PyTorch and ``task.initial`` read.

@@ -37,6 +37,7 @@ def write_report(
     title: str | None = None,
     reference: str | None = None,
     round: int | None = None,
+    target: str | None = None,
     above: str = "",
 ) -> Path:
     """Writes a report on all runs at and below folders, as ``fedflip report`` does; the bytes are the same.
@@ -49,6 +50,7 @@ def write_report(
         title: The title of the report.
         reference: The scheme with which ratios compare.
         round: The round to show as a timeline.
+        target: A metric and the value that times are to, such as ``"loss=0.5"``, instead of the targets of the runs.
         above: A folder above all of them that the report does not name, because it is gone later.
 
     Returns:
@@ -57,34 +59,35 @@ def write_report(
     Raises:
         InputError: No run can be read, the format is not known, or the path does not fit the format.
     """
-    target = Path(path_text("path", path))
+    out = Path(path_text("path", path))
     text("title", title, optional=True)
     text("reference", reference, optional=True)
+    text("target", target, optional=True)
     shown_round = count("round", round, optional=True, least=1)
-    name, one_file = _format(target, format)
-    if target.stem == "*":
-        target = target.parent
-    if one_file and target.is_dir():
+    name, one_file = _format(out, format)
+    if out.stem == "*":
+        out = out.parent
+    if one_file and out.is_dir():
+        raise _wrong_path(out, f"a folder, and {name} is one file", "name a file in it, such as report.html")
+    if not one_file and out.is_file():
         raise _wrong_path(
-            target, f"a folder, and {name} is one file", "name a file in it, such as report.html"
+            out, f"a file, and {name} is several files", "name a folder; it is created if needed"
         )
-    if not one_file and target.is_file():
-        raise _wrong_path(
-            target, f"a file, and {name} is several files", "name a folder; it is created if needed"
-        )
-    files, problems = _fedflip.render_report(list(map(Path, folders)), name, title, reference, shown_round)
+    files, problems = _fedflip.render_report(
+        list(map(Path, folders)), name, title, reference, shown_round, target
+    )
     for problem in problems:
         _logger.warning(problem)
     hidden = f"{above}{os.sep}".encode() if above else b""
     places = [
-        (target if one_file else target / file, content.replace(hidden, b"") if hidden else content)
+        (out if one_file else out / file, content.replace(hidden, b"") if hidden else content)
         for file, content in files
     ]
     for place, _ in places:
         check_no_run_file(place)
     for place, content in places:
         write_file(place, content)
-    return target
+    return out
 
 
 def _format(path: Path, asked: str | None) -> tuple[str, bool]:

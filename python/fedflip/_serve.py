@@ -179,7 +179,6 @@ def serve(
             )
     """
     task, path, before = _parts(scenario)
-    settings = {**keys, **_stop_keys(stop)}
     if flag("insecure", insecure) and certs is not None:
         raise InputError(
             "insecure is True, and certs names an authority",
@@ -187,10 +186,12 @@ def serve(
             value=path_text("certs", certs),
             remedy="leave one of the two out",
         )
+    settings = dict(keys)
     if isinstance(initial, (str, os.PathLike)):
         settings["initial"] = os.path.abspath(path_text("initial", initial))
         initial = None
     first, scores = _model_and_scores(initial, evaluate)
+    settings.update(_stop_keys(stop, {} if scores is None else scores.declared))
     overrides = [*before, *overrides_of(settings)]
     arguments = _Arguments(
         task=task,
@@ -231,13 +232,13 @@ def serve(
 _ADDRESS = "write ADDRESS:PORT, such as 127.0.0.1:7700"
 
 
-def _stop_keys(stop: Any) -> dict[str, Any]:
-    """The keys of a target, or of the section ``[stop]``."""
+def _stop_keys(stop: Any, declared: Mapping[str, str]) -> dict[str, Any]:
+    """The keys of a target, or of the section ``[stop]``; ``declared`` are the metrics that a learner declares."""
     if stop is None or isinstance(stop, Mapping):
         return {} if stop is None else {"stop": stop}
     remedy = "write stop=ff.Stop('accuracy', at=0.9), or stop={'rounds_max': 100}"
     target: Stop = instance("stop", stop, Stop, "a Stop", remedy=remedy)
-    return target.keys({})
+    return target.keys(declared)
 
 
 def _model_and_scores(initial: Any, evaluate: Any) -> tuple[FirstModel | None, Evaluation | None]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from fedflip._arguments import choice, number, text, wrong
 from fedflip._errors import InputError
-from fedflip._metrics import direction
+from fedflip._metrics import known_direction
 
 __all__ = ["Stop"]
 
@@ -22,7 +22,8 @@ class Stop:
         metric: The name of a metric that the evaluation returns.
         at: The value that the metric has to reach.
         mode: ``"max"`` if the metric has to rise to the value, ``"min"`` if it has to fall. Without a mode, the learner's
-            ``metrics`` decide, and otherwise the name of the metric: losses and errors fall, everything else rises.
+            ``metrics`` decide, and otherwise a word in the name of the metric: losses and errors fall, accuracies and scores
+            rise. A run whose metric has any other name is refused before its first round.
 
     Examples:
         >>> Stop("accuracy", at=0.95)
@@ -54,18 +55,23 @@ class Stop:
         """The keys of a scenario for this target; ``declared`` are the metrics of a learner with their directions.
 
         Raises:
-            InputError: If the mode contradicts the learner.
+            InputError: If the mode contradicts the learner, or if nobody says which values of the metric are better.
         """
-        known = declared.get(self.metric)
-        if self.mode is not None and known not in (None, self.mode):
+        said = declared.get(self.metric)
+        if self.mode is not None and said not in (None, self.mode):
             raise InputError(
-                f"mode is {self.mode!r}, but the learner says {known!r} for {self.metric}",
+                f"mode is {self.mode!r}, but the learner says {said!r} for {self.metric}",
                 where="mode",
                 value=self.mode,
                 remedy="leave mode out, or change metrics of the learner",
             )
-        return {
-            "metric": self.metric,
-            "at": float(self.at),
-            "mode": self.mode or known or direction(self.metric),
-        }
+        mode = self.mode or said or known_direction(self.metric)
+        if mode is None:
+            raise InputError(
+                f"stop waits for {self.metric!r}, and nothing says whether larger or smaller values of it are better",
+                where="stop",
+                value=self.metric,
+                remedy=f'write ff.Stop({self.metric!r}, at={self.at!r}, mode="min") or mode="max", or declare it in the '
+                f'learner: metrics = {{{self.metric!r}: "min"}} or "max"',
+            )
+        return {"metric": self.metric, "at": float(self.at), "mode": mode}

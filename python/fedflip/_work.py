@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from fedflip._plan import Plan
 from fedflip._scenario import Scenario
 from fedflip._stop import Stop
 from fedflip._work_plans import as_scheme, refuse_beside_plan, shared_overrides
+
+if TYPE_CHECKING:
+    from fedflip._learner import FlatLearner
 
 __all__ = ["Work"]
 
@@ -77,9 +80,8 @@ class Work:
                 self._of_workers((workers, crew, threads, timeout_secs), data_dir)
                 self._of_scenario(work, stop, has_fleet=fleet is not None)
             else:
-                trainer = self._trainer(work, fleet, plans, (workers, crew, threads, timeout_secs))
+                trainer = self._trainer(work, fleet, plans, stop, (workers, crew, threads, timeout_secs))
                 self.native["trainer"] = memory["trainer"] = trainer
-                self._overrides += overrides_of({} if stop is None else stop.keys(self.metrics))
                 if fleet is None and not any(each.key == "fleet.devices" for each in self._overrides):
                     self._overrides.insert(0, Override.of("fleet.devices", self.devices, "devices"))
             with naming_values(self._overrides, self._path, self._task):
@@ -148,6 +150,7 @@ class Work:
         learner: Any,
         fleet: Fleet | None,
         plans: Sequence[Plan],
+        stop: Stop | None,
         how: tuple[Any, Any, int | None, float | None],
     ) -> _fedflip.Trainer:
         from fedflip._learner import FlatLearner
@@ -172,11 +175,22 @@ class Work:
             )
         for plan in plans:
             self._check_samples(flat, plan)
+        self._aim(flat, stop)
         ready = self._crew(*how)
         ready.open(flat)
         self._stack.callback(ready.close)
-        self.metrics = flat.metrics
-        return _fedflip.Trainer(flat, ready, list(self.metrics.items()))
+        return _fedflip.Trainer(flat, ready, list(flat.metrics.items()))
+
+    def _aim(self, flat: FlatLearner, stop: Stop | None) -> None:
+        """Adds the target of a learner, whether it is a ``Stop`` or keys, with the direction of its metric."""
+        given = {each.key: each.value for each in self._overrides}
+        others = {"stop.mode", "stop.target_accuracy", "stop.target_loss"}
+        if stop is None and {"stop.metric", "stop.at"} <= given.keys() and others.isdisjoint(given):
+            stop = Stop(given["stop.metric"], given["stop.at"])
+        if stop is not None:
+            target = stop.keys(flat.declared or {})
+            flat._assume(stop.metric, target["mode"])
+            self._overrides += overrides_of(target)
 
     @staticmethod
     def _check_samples(flat: Any, plan: Plan) -> None:

@@ -11,6 +11,7 @@ import pytest
 from fedflip._check_learner import LearnerReport, check_learner
 from fedflip._errors import LearnerError
 from fedflip._key import TrainKey
+from learners import Named, Quadratic
 
 
 class Pure:
@@ -29,7 +30,7 @@ class Pure:
 
     def train(self, model: Any, key: TrainKey) -> Any:
         noise = (key.rate_factor * self.noise(key)).astype(np.float32)
-        return {"w": np.zeros((2, 3), np.float32), "b": model["b"] + noise}, 0.5
+        return {"w": np.zeros((2, 3), np.float32), "b": noise - np.float32(key.rate_factor) * model["b"]}, 0.5
 
     def evaluate(self, model: Any) -> Any:
         return {"accuracy": (float(model["b"].sum()), 2)}
@@ -123,6 +124,56 @@ class RandomTest(Pure):
         return {"accuracy": random.random()}
 
 
+class ReturnsModel(Pure):
+    """Returns the local model instead of its change."""
+
+    def train(self, model: Any, key: TrainKey) -> Any:
+        update, loss = super().train(model, key)
+        return {name: model[name] + update[name] for name in update}, loss
+
+
+class ReturnsFlatModel:
+    """The same with a flat array, whose first model is zero."""
+
+    devices = 1
+
+    def samples(self, device: int) -> int:
+        return 1
+
+    def initial(self, seed: int) -> Any:
+        return np.zeros(4, np.float32)
+
+    def train(self, model: Any, key: TrainKey) -> Any:
+        # A training that ends near its optimum forgets the model, unless its rate is low.
+        return (model - np.float32(key.rate_factor) * (model - 3)).astype(np.float32), 0.5
+
+    def evaluate(self, model: Any) -> Any:
+        return {}
+
+
+class Constant(ReturnsFlatModel):
+    def train(self, model: Any, key: TrainKey) -> Any:
+        return np.full(4, key.rate_factor, np.float32), 0.5
+
+
+class Overshoots(ReturnsFlatModel):
+    """A rate far too high, which the key does not lower."""
+
+    def train(self, model: Any, key: TrainKey) -> Any:
+        return (-3 * (model - 3)).astype(np.float32), 0.5
+
+
+class Empty(Pure):
+    """A model with a tensor of no numbers."""
+
+    def initial(self, seed: int) -> Any:
+        return {**super().initial(seed), "none": np.zeros((0, 3), np.float32)}
+
+    def train(self, model: Any, key: TrainKey) -> Any:
+        update, loss = super().train(model, key)
+        return {**update, "none": model["none"]}, loss
+
+
 class Fails(Pure):
     def train(self, model: Any, key: TrainKey) -> Any:
         raise OSError("no disk")
@@ -201,6 +252,20 @@ def test_differences_between_processes_are_named(leaky: type[Pure], check: str, 
     report = check_learner(leaky())
     assert [finding.check for finding in report.failures] == [check], report
     assert source in report.failures[0].source, report
+
+
+@pytest.mark.parametrize("made", [ReturnsModel, ReturnsFlatModel])
+def test_a_learner_that_returns_the_local_model_is_told(made: type[Any]) -> None:
+    report = check_learner(made(), processes=False)
+    [finding] = report.failures
+    assert finding.check == "train returns the change" and " times the movement" in finding.detail, report
+    assert "the local model minus the model that it got" in finding.source
+
+
+@pytest.mark.parametrize("made", [Constant, Overshoots, Empty, IgnoresRate, Quadratic, Named])
+def test_changes_of_every_kind_pass(made: type[Any]) -> None:
+    report = check_learner(made(), processes=False)
+    assert report.ok and report.findings[-1].check == "train returns the change", report
 
 
 def test_global_generators_keep_their_state() -> None:

@@ -234,6 +234,7 @@ def test_refusals_of_a_server_name_the_argument(tmp_path: Path) -> None:
         ({"evaluate": None}, "evaluate", "mse", "evaluate="),
         ({"evaluate": lambda model: {"mae": 1.0}}, "stop.metric", "mse", "mae"),
         ({"evaluate": 3}, "evaluate", 3, "a function"),
+        ({"stop": ff.Stop("waiting", at=1)}, "stop", "waiting", 'mode="min"'),
         ({"update_norm_max": None}, "server.update_norm_max", None, "update_norm_max = NUMBER"),
         ({"initial": {"w": np.zeros(2)}}, "initial", None, "float32"),
         ({"initial": {"w": np.array([np.nan], np.float32)}}, "initial", ["w"], "initialisation"),

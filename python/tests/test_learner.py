@@ -15,7 +15,7 @@ import pytest
 from fedflip._errors import InputError, LearnerError
 from fedflip._key import TrainKey, seed_torch
 from fedflip._learner import DivergedError, FlatLearner, Learner
-from fedflip._metrics import checked_directions, direction
+from fedflip._metrics import checked_directions, direction, known_direction
 
 KEY = TrainKey(seed=7, round=3, device=2)
 
@@ -434,6 +434,9 @@ class TestEvaluation:
             "top-5 error",
             "error_rate",
             "wer",
+        ]
+        assert [name for name in [*larger, *smaller, "r2", "mIoU"] if known_direction(name) is None] == [
+            "something"
         ]
         assert {name: direction(name) for name in larger} == dict.fromkeys(larger, "max")
         assert {name: direction(name) for name in smaller} == dict.fromkeys(smaller, "min")

@@ -38,6 +38,22 @@ def test_reports_are_those_of_the_command_line(
         assert all((ours / name).read_bytes() == (theirs / name).read_bytes() for name in names)
 
 
+def test_a_target_is_that_of_the_command_line(
+    command: Callable[..., str], desk: Path, tmp_path: Path
+) -> None:
+    run = ff.open(desk / "auto")
+    ours = run.report(tmp_path / "ours.md", target="loss=2.0").read_text()
+    assert ours == command("report", str(desk / "auto"), "--format", "md", "--target", "loss=2.0")
+    assert "to loss 2\n" in ours and ours != run.report(tmp_path / "own.md").read_text()
+    with pytest.raises(ff.InputError, match="has the metric los\n") as raised:
+        run.report(tmp_path / "r.md", target="los=2.0")
+    assert (raised.value.where, raised.value.value, raised.value.remedy) == (
+        "target",
+        "los=2.0",
+        "did you mean loss?",
+    )
+
+
 def test_the_ending_chooses_the_format(desk: Path, tmp_path: Path) -> None:
     run = ff.open(desk / "auto")
     assert run.report(tmp_path / "new" / "r.HTML").read_bytes().startswith(b"<!DOCTYPE html>")

@@ -107,6 +107,10 @@ def test_stops_are_checked() -> None:
         ff.Stop("f1", at=1).keys({})["mode"] == "max"
         and ff.Stop("perplexity", at=20).keys({})["mode"] == "min"
     )
+    with pytest.raises(ff.InputError) as raised:
+        ff.Stop("waiting", at=1).keys({})
+    assert raised.value.where == "stop" and "mode=" in raised.value.remedy
+    assert ff.Stop("waiting", at=1, mode="min").keys({})["mode"] == "min"
     assert ff.Stop("error_free", at=1).keys({"error_free": "max"})["mode"] == "max"
     with pytest.raises(ff.InputError) as raised:
         ff.Stop("bleu", at=1, mode="min").keys({"bleu": "max"})

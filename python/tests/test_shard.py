@@ -100,7 +100,12 @@ def test_a_shard_that_is_interrupted_resumes(tmp_path: Path) -> None:
             callbacks=[lambda record: record.round == 5],
             **settings,
         )
-    ff.compare(scenario, shard=(1, 2), out=tmp_path / "part", resume=True, **settings)
+    done = ff.compare(scenario, shard=(1, 2), out=tmp_path / "part", resume=True, **settings)
+    # Both runs of the reference, and one of the other scheme; the runs of the other shard have not failed.
+    assert [(row["scheme"], row["reached"], row["seeds"]) for row in done.rows] == [
+        ("auto", 2, 2),
+        ("full", 1, 1),
+    ]
     ff.compare(scenario, out=tmp_path / "whole", **settings)
     part, whole = kept(tmp_path / "part"), kept(tmp_path / "whole")
     assert part and all(content == whole[name] for name, content in part.items())

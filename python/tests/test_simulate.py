@@ -421,6 +421,61 @@ def test_the_learner_says_which_way_its_metrics_are_better() -> None:
     assert len(done) == 3 and done.end is not None and done.end.reason != "target"
 
 
+class Waiting(Quadratic):
+    """A metric of one's own, of which nobody says which way it is better."""
+
+    metrics = None  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trained = 0
+
+    def train(self, model: Any, key: Any) -> tuple[Any, float]:
+        self.trained += 1
+        return super().train(model, key)
+
+    def evaluate(self, model: Any) -> dict[str, Any]:
+        return {"waiting": super().evaluate(model)["loss"]}
+
+
+@pytest.mark.parametrize(
+    "target", [{"stop": ff.Stop("waiting", at=6.0)}, {"metric": "waiting", "at": 6.0}], ids=["Stop", "keys"]
+)
+def test_a_target_without_a_direction_is_refused_before_the_first_round(target: dict[str, Any]) -> None:
+    learner = Waiting()
+    with pytest.raises(ff.InputError, match="'waiting'.*larger or smaller") as raised:
+        run(learner, plan="full", rounds_max=100, **target)
+    assert (raised.value.where, raised.value.value) == ("stop", "waiting")
+    for advice in ['mode="min"', 'mode="max"', "metrics = {'waiting': \"min\"}"]:
+        assert advice in raised.value.remedy
+    assert learner.trained == 0
+
+
+@pytest.mark.parametrize("how", ["mode", "declared", "key"])
+def test_a_target_with_a_direction_ends_the_run(how: str) -> None:
+    learner, target = Waiting(), {"stop": ff.Stop("waiting", at=6.0)}
+    if how == "mode":
+        target = {"stop": ff.Stop("waiting", at=6.0, mode="min")}
+    if how == "key":
+        target = {"metric": "waiting", "at": 6.0, "mode": "min"}  # type: ignore[dict-item]
+    if how == "declared":
+        learner.metrics = {"waiting": "min"}  # type: ignore[assignment]
+    done = run(learner, plan="full", rounds_max=100, seed=1, **target)
+    assert done.end is not None and done.end.reason == "target" and len(done) > 0
+    assert done.evaluations["waiting"][-1] <= 6.0 < done.evaluations["waiting"][-2]
+
+
+def test_a_target_of_keys_falls_if_the_learner_says_so() -> None:
+    """The table of metrics of the native code does not know an mse."""
+
+    class Squares(Waiting):
+        def evaluate(self, model: Any) -> dict[str, Any]:
+            return {"mse": super().evaluate(model)["waiting"]}
+
+    done = run(Squares(), plan="full", rounds_max=100, seed=1, metric="mse", at=6.0)
+    assert len(done) > 0 and done.evaluations["mse"][-1] <= 6.0
+
+
 class Changing(Quadratic):
     """Returns a metric that was not there before."""
 

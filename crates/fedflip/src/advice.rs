@@ -89,6 +89,10 @@ pub(crate) fn report_hint(error: &ReportError) -> String {
         }
         ReportError::NoSuchScheme { nearest: Some(name), .. } => format!("did you mean --reference {name}?"),
         ReportError::NoSuchScheme { known, .. } => format!("--reference takes one of {}", known.join(", ")),
+        ReportError::NoSuchMetric { nearest: Some(name), .. } => {
+            format!("did you mean --target {name}=VALUE?")
+        }
+        ReportError::NoSuchMetric { known, .. } => format!("--target takes one of {}", known.join(", ")),
         // A drawing is all that is left.
         _ => "--format svg writes it as text, which needs no drawing".to_owned(),
     }

@@ -87,10 +87,16 @@ fn columns_of_training_and_test_files_are_the_same() {
         "weight 80 is class 1"
     );
     assert_eq!(accuracy(&on(&swapped, &["weight", "age"])), 1.0, "age 30 is below 75");
+    // A difference between two files names both, first the one that lacks a column.
+    let path = train[0].display();
     refused(
         &on(&other, &[]),
-        "other.csv: the table has height, which the task does not declare, and lacks weight",
+        &format!("other.csv: the table has height, which {path} does not have, and lacks weight"),
     );
+    let more = folder.write("more.csv", "age,height,weight,label\n30,180,80,0\n");
+    refused(&on(&more, &[]), &format!("train.csv: the table lacks height, which {} has", more[0].display()));
+    let fewer = folder.write("fewer.csv", "age,label\n30,0\n");
+    refused(&on(&fewer, &[]), &format!("fewer.csv: the table lacks weight, which {path} has"));
     refused(
         &on(&train, &["age", "size"]),
         "train.csv: the table has weight, which the task does not declare, and lacks size",

@@ -11,10 +11,11 @@ use crate::config::Config;
 use crate::devices::Devices;
 use crate::error::ReportError;
 use crate::find_runs::run_folders;
+use crate::given_target::GivenTarget;
 use crate::grouping::group;
 use crate::numbers::metric_value;
 use crate::problem;
-use crate::run_view::RunView;
+use crate::run_view::{Chosen, RunView};
 use crate::standing::Standing;
 
 /// A scheme's runs, a seed each.
@@ -169,12 +170,16 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Reads all runs in and below folders; `chosen` is a round to show.
-    pub fn read(folders: &[PathBuf], chosen: Option<u64>) -> Result<Self, ReportError> {
+    /// Reads all runs in and below folders; `chosen` is a round to show. A target takes the place of those of the runs.
+    pub fn read(
+        folders: &[PathBuf],
+        chosen: Option<u64>,
+        target: Option<&GivenTarget>,
+    ) -> Result<Self, ReportError> {
         let mut problems = Vec::new();
         let found = run_folders(folders, &mut problems);
         let mut runs = Vec::new();
-        for (run, of_run) in read_all(&found, chosen) {
+        for (run, of_run) in read_all(&found, (chosen, target)) {
             problems.extend(of_run);
             runs.extend(run);
         }
@@ -183,6 +188,10 @@ impl Collection {
             let named: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
             return Err(ReportError::NoRuns { folders: named.join(", "), problems });
         }
+        let runs = match target {
+            Some(target) => target.only(runs, &mut problems)?,
+            None => runs,
+        };
         let groups = group(runs, pilots, &mut problems);
         let shown = |group: &Group| group.runs().any(|run| run.kept.has_chosen());
         if let Some(chosen) = chosen
@@ -200,7 +209,7 @@ impl Collection {
 }
 
 /// Reads runs on all processors; in the order of the folders.
-fn read_all(folders: &[PathBuf], chosen: Option<u64>) -> Vec<(Option<RunView>, Vec<String>)> {
+fn read_all(folders: &[PathBuf], chosen: Chosen<'_>) -> Vec<(Option<RunView>, Vec<String>)> {
     let read = |folder: &PathBuf| {
         let mut problems = Vec::new();
         let run = RunView::read(folder, chosen, &mut problems);

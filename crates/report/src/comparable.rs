@@ -17,7 +17,7 @@ pub(crate) struct Comparable {
 
 /// All runs by their settings.
 pub(crate) fn by_setting(runs: Vec<RunView>) -> Vec<Comparable> {
-    let all = split(runs, |run| run.config.setting(&[])).into_iter();
+    let all = split(runs, |run| compared_config(run).setting(&[])).into_iter();
     all.flat_map(|Comparable { runs, .. }| {
         let keys = deciding_keys(&runs);
         split(runs, |run| planned_config(run).setting(&keys))
@@ -33,9 +33,17 @@ fn split(runs: Vec<RunView>, setting: impl Fn(&RunView) -> Config) -> Vec<Compar
     settings.into_iter().map(|((task, setting), runs)| Comparable { task, setting, runs }).collect()
 }
 
-/// The scenario of a run with the constants that it was planned with.
+/// The scenario of a run, without a target that another one replaces.
+fn compared_config(run: &RunView) -> Config {
+    match run.has_given_target {
+        true => run.config.without_target(),
+        false => run.config.clone(),
+    }
+}
+
+/// The same with the constants that the run was planned with.
 fn planned_config(run: &RunView) -> Config {
-    let config = run.config.clone();
+    let config = compared_config(run);
     match run.used_constants() {
         Some(used) => config.planned_with(used),
         None => config,

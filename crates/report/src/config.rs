@@ -24,6 +24,9 @@ pub struct Config {
 const FREE: &[&str] =
     &["seed", "plan.scheme", "stop.rounds_max", "stop.virtual_hours_max", "record.checkpoint_secs"];
 
+/// The target of a run.
+const TARGET: &[&str] = &["stop.metric", "stop.at", "stop.mode"];
+
 /// Keys that name the user's own files, and the keys of their digests.
 const FILES: &[(&str, &str)] = &[("data.train", "data.train_digest"), ("data.test", "data.test_digest")];
 
@@ -112,6 +115,11 @@ impl Config {
             |key: &str| FILES.iter().any(|(files, digest)| *files == key && self.get(digest).is_some());
         let is_free = |key: &str| FREE.contains(&key) || Self::is_constant(key) || is_moved(key);
         self.only(|key| !is_free(key) || more.iter().any(|more| more == key))
+    }
+
+    /// The same without the target.
+    pub(crate) fn without_target(&self) -> Self {
+        self.only(|key| !TARGET.contains(&key))
     }
 
     /// The keys that a pilot shares with its runs.

@@ -22,6 +22,16 @@ pub enum ReportError {
         /// Those that there are.
         known: Vec<String>,
     },
+    /// Times to a metric that no run has.
+    #[error("none of these runs has the metric {metric}")]
+    NoSuchMetric {
+        /// As it was asked for.
+        metric: String,
+        /// The one that was probably meant.
+        nearest: Option<String>,
+        /// Those that there are.
+        known: Vec<String>,
+    },
     /// A figure that cannot be turned into pixels.
     #[error("the figure {name} cannot be drawn: {problem}")]
     Draw {

@@ -8,6 +8,7 @@
 //! - `find_runs`, [`run_view`], [`rounds`], [`config`], [`devices`]: which folders hold runs; a run's records folded
 //!   into what is shown; its scenario; its fleet and plan.
 //! - [`collection`], `comparable`, `grouping`: runs that can be compared in one group, each scheme with its seeds.
+//! - [`given_target`]: a target for the report, in the place of those of the runs.
 //! - [`standing`], [`curve`], [`pilots`], [`explain`]: what groups say.
 //! - [`model`]: a report as sections of blocks. [`sections`]: the list of sections, and a file for each thing in them.
 //! - [`table`], `chart`: the tables and figures that blocks hold.
@@ -25,6 +26,7 @@ pub mod devices;
 pub mod error;
 pub mod explain;
 mod find_runs;
+pub mod given_target;
 mod grouping;
 mod mixed_workers;
 pub mod model;
@@ -41,6 +43,7 @@ pub mod table;
 pub use chart::figure::Figure;
 pub use collection::{Collection, Group, SchemeRuns};
 pub use error::ReportError;
+pub use given_target::GivenTarget;
 pub use model::{Options, Report};
 pub use render::{FORMATS, Format, OutputFile};
 pub use table::{Cell, Table};

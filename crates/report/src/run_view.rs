@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 use fedflip_fleet::DEVICES_MAX;
 use fedflip_plan::Constants;
 use fedflip_record::folder::{RECORDS, RUN};
-use fedflip_record::{Fold, Header, Line, Replan, Round, Summary, UsedConstants, reader};
+use fedflip_record::{
+    End, EndReason, Estimated, Fold, Header, Initial, Line, Replan, Round, Summary, UsedConstants, reader,
+};
 
 use crate::config::Config;
+use crate::given_target::GivenTarget;
 use crate::mixed_workers;
 use crate::problem;
 use crate::rounds::KeptRounds;
@@ -45,6 +48,9 @@ impl HeldPlan {
     }
 }
 
+/// What somebody wants to see of runs: a round, and the way to a target.
+pub(crate) type Chosen<'a> = (Option<u64>, Option<&'a GivenTarget>);
+
 /// A run as its folder shows it.
 #[derive(Clone, Debug)]
 pub struct RunView {
@@ -70,14 +76,16 @@ pub struct RunView {
     pub config: Config,
     /// The first one, and those that took its place; the last one is in the folder.
     pub plans: Vec<HeldPlan>,
+    /// Whether the target was given for the report: the run is then shown until it reaches that target.
+    pub has_given_target: bool,
     /// Whether rounds name devices that the header does not have.
     strangers: bool,
 }
 
 impl RunView {
-    /// Reads a run's folder; `chosen` is a round that somebody wants to see. What is wrong is added to
+    /// Reads a run's folder. What is wrong is added to
     /// `problems`; none if not even the header can be read.
-    pub(crate) fn read(folder: &Path, chosen: Option<u64>, problems: &mut Vec<String>) -> Option<Self> {
+    pub(crate) fn read(folder: &Path, chosen: Chosen<'_>, problems: &mut Vec<String>) -> Option<Self> {
         let records = folder.join(RECORDS);
         let mut view: Option<Self> = None;
         let read = reader::each(&records, |line| match (line, &mut view) {
@@ -111,7 +119,11 @@ impl RunView {
         Some(view)
     }
 
-    fn new(folder: &Path, header: Header, chosen: Option<u64>) -> Self {
+    fn new(folder: &Path, mut header: Header, (chosen, target): Chosen<'_>) -> Self {
+        // Pilots measure α and β at a loss of their own.
+        let given = target.filter(|_| !header.pilot).and_then(|target| target.of(&header));
+        let has_given_target = given.is_some();
+        header.stop = given.or(header.stop);
         Self {
             folder: folder.to_owned(),
             fold: Fold::with_every_evaluation(&header),
@@ -124,12 +136,20 @@ impl RunView {
             participations_of_plan: BTreeMap::new(),
             lost: Vec::new(),
             config: Config::default(),
+            has_given_target,
             strangers: false,
         }
     }
 
     fn add(&mut self, line: Line) {
+        // What comes after a target that was given for the report is not part of the way to it.
+        if self.has_given_target && self.summary().reached() {
+            return;
+        }
         self.fold.add(&line);
+        if self.has_given_target {
+            self.end_at_given_target(&line);
+        }
         match line {
             Line::Header(_) | Line::Initial(_) | Line::Recount(_) => {}
             Line::Round(round) => self.round(round),
@@ -139,8 +159,28 @@ impl RunView {
                 self.plans.push(HeldPlan::new(replan));
                 self.participations_of_plan.clear();
             }
-            Line::Changed(changed) => self.header.take(&changed),
+            Line::Changed(changed) if !self.has_given_target => self.header.take(&changed),
+            Line::Changed(_) => {}
+            Line::End(_) if self.summary().end.is_none() => {
+                self.detail = Some("ended before the report's target".to_owned());
+            }
             Line::End(end) => self.detail = end.detail,
+        }
+    }
+
+    /// Ends the run where it reaches the target. Its own target may have ended it before that.
+    fn end_at_given_target(&mut self, line: &Line) {
+        let (metrics, estimated) = match line {
+            Line::Initial(Initial { metrics, estimated, .. })
+            | Line::Round(Round { metrics, estimated, .. })
+            | Line::End(End { metrics, estimated, .. }) => (metrics, estimated),
+            Line::Header(_) | Line::Replan(_) | Line::Changed(_) | Line::Recount(_) => return,
+        };
+        let believed = Estimated::believed(metrics, estimated.as_ref());
+        if self.header.stop.as_ref().is_some_and(|target| target.is_met(believed)) {
+            self.fold.summary.end = Some(EndReason::Target);
+        } else if self.summary().reached() {
+            self.fold.summary.end = None;
         }
     }
 

@@ -65,7 +65,7 @@ fn a_page_is_whole_and_asks_for_nothing() {
 #[test]
 fn equal_records_give_equal_bytes() {
     let runs = varied();
-    let read = || Collection::read(&[runs.path().to_owned()], None).unwrap();
+    let read = || Collection::read(&[runs.path().to_owned()], None, None).unwrap();
     for format in FORMATS.iter().map(|format| format.name) {
         assert_eq!(files(&read(), format), files(&read(), format), "{format:?}");
     }
@@ -78,7 +78,7 @@ fn names_in_records_are_never_markup_nor_paths() {
     let folder = runs.add("run", &Run { scheme: evil, ..Run::default() });
     let fleet = fs::read_to_string(folder.join("fleet.csv")).unwrap();
     fs::write(folder.join("fleet.csv"), fleet.replace("phone-0", "<img onerror=x>")).unwrap();
-    let collection = Collection::read(&[runs.path().to_owned()], None).unwrap();
+    let collection = Collection::read(&[runs.path().to_owned()], None, None).unwrap();
     let html = html(&collection, Some("<b>title</b>"));
     check_markup(&html);
     assert!(!html.contains("<script>alert") && !html.contains("<img"));
@@ -105,7 +105,7 @@ fn figures_are_drawn_with_letters_of_our_own() {
 #[test]
 fn a_chosen_round_is_shown_first() {
     let runs = varied();
-    let collection = Collection::read(&[runs.path().to_owned()], Some(5)).unwrap();
+    let collection = Collection::read(&[runs.path().to_owned()], Some(5), None).unwrap();
     let names: Vec<String> = files(&collection, "svg").into_iter().map(|file| file.path).collect();
     assert!(names.contains(&"timeline-exact-round-5.svg".to_owned()), "{names:?}");
 }

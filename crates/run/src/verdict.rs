@@ -74,8 +74,11 @@ pub struct SchemeJson {
     pub test: BTreeMap<String, Spread>,
     /// Seeds that reached the target.
     pub reached: usize,
-    /// Seeds that were run.
+    /// Seeds of the comparison.
     pub seeds: u64,
+    /// Those of them whose runs a shard counts; none of a whole comparison.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seeds_here: Option<usize>,
     /// Some seed did not reach the target: hours and ratios are lower bounds.
     pub lower_bound: bool,
     /// Seeds whose model diverged; there are no hours then.
@@ -112,6 +115,7 @@ impl ComparisonJson {
                 test: test(entry),
                 reached: standing.reached,
                 seeds: study.seeds,
+                seeds_here: study.part.and(entry.runs.as_ref().ok()).map(Vec::len),
                 lower_bound,
                 diverged: standing.diverged,
                 error: entry.runs.as_ref().err().map(ToString::to_string),
@@ -171,5 +175,10 @@ pub fn gains(first: &[Entry], last: &[Entry], study: &Study) -> Vec<GainJson> {
             total: tuned.speed_up_over(&reference),
         }
     };
-    first.iter().zip(last).map(gain).collect()
+    // A shard may have runs of a scheme under one preset alone.
+    let both = first.iter().filter_map(|first| {
+        let last = last.iter().find(|last| last.scheme == first.scheme)?;
+        Some((first, last))
+    });
+    both.map(gain).collect()
 }

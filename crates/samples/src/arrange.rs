@@ -1,8 +1,9 @@
 //! Features by their names: two tables may have the same columns in different orders.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use crate::error::listed;
+use crate::error::{Problem, SamplesError, listed};
 use crate::table::{Features, Table};
 
 impl Table {
@@ -50,15 +51,28 @@ pub struct OtherColumns {
 }
 
 impl OtherColumns {
-    /// What a file has and lacks in comparison with others: "has height, which the task does not declare".
-    pub fn beside(&self, others: &str) -> String {
+    /// What a file has and lacks in comparison with others: "has height, which the task does not declare", and "lacks height,
+    /// which the task declares".
+    pub fn beside(&self, others_lack: &str, others_have: &str) -> String {
         let extra = listed(&self.extra);
         match (self.extra.is_empty(), self.lacking.is_empty()) {
-            (false, true) => format!("has {extra}, which {others}"),
-            (false, false) => format!("has {extra}, which {others}, and lacks {}", listed(&self.lacking)),
-            (true, false) => format!("lacks {}", listed(&self.lacking)),
+            (false, true) => format!("has {extra}, which {others_lack}"),
+            (false, false) => {
+                format!("has {extra}, which {others_lack}, and lacks {}", listed(&self.lacking))
+            }
+            (true, false) => format!("lacks {}, which {others_have}", listed(&self.lacking)),
             (true, true) => "has columns that repeat and cannot be told apart".to_owned(),
         }
+    }
+
+    /// The difference between two tables as the file shows it that lacks columns: this one, or the other one.
+    pub fn between(self, file: &Path, other: &Path) -> SamplesError {
+        let other_lacks = self.lacking.is_empty() && !self.extra.is_empty();
+        let (columns, file, first) = match other_lacks {
+            true => (Self { extra: self.lacking, lacking: self.extra }, other, file),
+            false => (self, file, other),
+        };
+        Problem::Columns { columns, first: first.to_owned() }.in_file(file)
     }
 }
 
@@ -106,11 +120,14 @@ mod tests {
     #[test]
     fn other_names_are_refused() {
         let refused = table(&["age", "weight"]).arrange(&names(&["age", "height"])).unwrap_err();
-        let said = |refused: OtherColumns| refused.beside("the task does not declare");
+        let said = |refused: OtherColumns| refused.beside("the task does not declare", "the task declares");
         assert_eq!(said(refused), "has weight, which the task does not declare, and lacks height");
         let extra = table(&["a", "b"]).arrange(&names(&["a"])).unwrap_err();
         assert_eq!(said(extra), "has b, which the task does not declare");
-        assert_eq!(said(table(&["a"]).arrange(&names(&["a", "b"])).unwrap_err()), "lacks b");
+        assert_eq!(
+            said(table(&["a"]).arrange(&names(&["a", "b"])).unwrap_err()),
+            "lacks b, which the task declares"
+        );
         table(&["a", "a"]).arrange(&names(&["a", "b"])).unwrap_err();
         table(&["a", "b"]).arrange(&names(&["a", "a"])).unwrap_err();
         table(&["a", "a"]).arrange(&names(&["a", "a"])).unwrap();

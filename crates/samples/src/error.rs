@@ -118,12 +118,12 @@ pub enum Problem {
         /// The limit in bytes.
         limit: u64,
     },
-    /// The file has other columns than the files before it.
-    #[error("the table {}", .columns.beside(&format!("{} does not have", .first.display())))]
+    /// The file has other columns than a file that is read with it.
+    #[error("the table {}", .columns.beside(&format!("{} does not have", .first.display()), &format!("{} has", .first.display())))]
     Columns {
         /// What it has and lacks.
         columns: OtherColumns,
-        /// The file that was read first.
+        /// The file that it is compared with.
         first: PathBuf,
     },
     /// The file does not fit the files before it.

@@ -125,14 +125,13 @@ pub fn read(files: &[PathBuf]) -> Result<Table, SamplesError> {
         match &mut all {
             None => all = Some(table),
             Some(all) => all.append(table).map_err(|difference| {
-                let first = files[0].clone();
-                let problem = match difference {
-                    Difference::Columns(columns) => Problem::Columns { columns, first },
+                let first = &files[0];
+                match difference {
+                    Difference::Columns(columns) => columns.between(file, first),
                     Difference::Of { what, expected, found } => {
-                        Problem::Differs { what, first, expected, found }
+                        Problem::Differs { what, first: first.clone(), expected, found }.in_file(file)
                     }
-                };
-                problem.in_file(file)
+                }
             })?,
         }
     }

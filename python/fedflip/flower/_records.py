@@ -28,6 +28,8 @@ __all__ = ["RECORDS", "Folder", "RunRecords"]
 RECORDS = "records.jsonl"
 
 Vector = npt.NDArray[np.float32]
+#: What the run trains, for people: reports and tables show it.
+_TASK = "Flower app"
 _FLUSH_SECS = 0.2
 _WARNING = 30
 _NAME_MAX = 200
@@ -96,7 +98,7 @@ class Folder:
         """Opens the folder."""
         scenario, plan = self._described(model, first_cohort)
         named: list[tuple[str, str]] = [(name, direction(name)) for name in metrics]
-        return _fedflip.RunWriter(self.out, scenario, plan._native, named, self.is_real, resume)
+        return _fedflip.RunWriter(self.out, scenario, plan._native, _TASK, named, self.is_real, resume)
 
     def _described(self, model: tuple[Layout, Vector], first_cohort: int) -> tuple[_fedflip.Scenario, Plan]:
         """The scenario and the plan that the folder shows."""

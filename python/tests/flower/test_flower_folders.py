@@ -165,6 +165,17 @@ def test_an_evaluation_before_the_first_round_is_recorded(tmp_path: Path) -> Non
     assert ff.open(tmp_path / "run").evaluations["round"].tolist() == [0, 1, 2]
 
 
+def test_a_report_names_a_flower_app_and_takes_a_target(tmp_path: Path) -> None:
+    VirtualGrid(apps.app, FLEET, bandwidth_mbps=2, out=tmp_path / "run").run(apps.server_of(FedAvg(), [], 4))
+    run = ff.open(tmp_path / "run")
+    assert run.task == "Flower app"
+    report = run.report(tmp_path / "report.md").read_text()
+    assert report.startswith("# Flower app\n") and "external" not in report.split("Every key")[0]
+    second = run.evaluations["loss"][1]
+    table = run.report(tmp_path / "target.md", target=f"loss={second}").read_text()
+    assert table.startswith("# Flower app to loss") and "1 of 1" in table
+
+
 def test_the_model_of_a_grid_is_the_last_that_was_sent(tmp_path: Path) -> None:
     results: list[Any] = []
     grid = VirtualGrid(apps.app, FLEET, bandwidth_mbps=2, out=tmp_path / "run")

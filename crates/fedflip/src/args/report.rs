@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use fedflip_report::{FORMATS, Format};
+use fedflip_report::{FORMATS, Format, GivenTarget};
 
 /// Report on runs: one page with tables and figures, or single files for a paper.
 ///
@@ -18,6 +18,7 @@ Examples:
   fedflip report comparison --format latex --out tables
   fedflip report comparison --format md
   fedflip report comparison --reference weighted
+  fedflip report comparison --target loss=0.5
   fedflip report at-100 at-200 at-400 --format csv --out tables
   fedflip report runs/exact --round 17")]
 pub(crate) struct ReportArgs {
@@ -37,6 +38,9 @@ pub(crate) struct ReportArgs {
     /// Round to show as a timeline [default: the fullest, the longest and the last one]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub round: Option<u64>,
+    /// Target to report times to, instead of the runs' own; each run is shown until it reaches the target
+    #[arg(long, value_name = "METRIC=VALUE")]
+    pub target: Option<GivenTarget>,
     /// Title of the report
     #[arg(long)]
     pub title: Option<String>,

@@ -15,7 +15,7 @@ use crate::progress::{Line, warn};
 pub(super) fn run(args: &ReportArgs, output: &mut dyn Write) -> Result<(), CliError> {
     check_destination(args)?;
     let progress = (!args.quiet).then(|| Line::while_alive("reading records"));
-    let collection = Collection::read(&args.folders, args.round)?;
+    let collection = Collection::read(&args.folders, args.round, args.target.as_ref())?;
     let format = format(args);
     let options = Options { title: args.title.as_deref(), reference: args.reference.as_deref() };
     let files = format.files(&Report::of(&collection, &options)?)?;

@@ -41,8 +41,12 @@ pub(super) fn speed_up(up: Option<&SpeedUp>) -> Cell {
     Cell::ratio(up.map(|up| up.ratio)).bounded(up.map_or(Bound::Exact, |up| up.bound))
 }
 
+/// The seeds that reached the target. Runs of other shards have not failed, so a shard counts its own.
 pub(super) fn reached(scheme: &SchemeJson) -> Cell {
-    Cell::text(format!("{} of {}", scheme.reached, scheme.seeds))
+    Cell::text(match scheme.seeds_here {
+        Some(here) => format!("{} of {here} here", scheme.reached),
+        None => format!("{} of {}", scheme.reached, scheme.seeds),
+    })
 }
 
 /// A metric on test samples at the end of runs.

@@ -16,6 +16,31 @@ fn compared() -> (Desk, Value) {
     (desk, json)
 }
 
+/// A target that no run had: runs are shown to the first evaluation that reaches it.
+#[test]
+fn times_are_to_a_target_that_is_given() {
+    let (desk, _) = compared();
+    let report = desk.json("report c --target loss=2.3");
+    let group = &report["groups"][0];
+    assert_eq!((&group["target"]["metric"], &group["target"]["mode"]), (&"loss".into(), &"min".into()));
+    let own = desk.json("report c");
+    let hours = |report: &Value| report["groups"][0]["table1"][0]["hours"].as_f64().unwrap();
+    assert!(hours(&report) < hours(&own), "{report}");
+    assert_eq!(group["table1"][0]["reached"], 2, "{report}");
+    let refused = |line: &str| {
+        let output = desk.run(line);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let said = refused("report c --target los=2.3 --format text");
+    assert!(
+        said.contains("has the metric los") && said.contains("did you mean --target loss=VALUE?"),
+        "{said}"
+    );
+    let said = refused("report c --target loss --format text");
+    assert!(said.contains("METRIC=VALUE, such as loss=0.5"), "{said}");
+}
+
 /// A report or an export never replaces what a run needs to continue.
 #[test]
 fn the_files_of_a_run_are_not_written_over() {

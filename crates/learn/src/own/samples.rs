@@ -4,6 +4,8 @@ use crate::partition::{self, Partition, PartitionError};
 use crate::partitioned::SampleStore;
 use crate::task::{Params, Sharing, TaskError};
 
+use fedflip_samples::files;
+
 use super::OwnData;
 use super::normalise::Normalise;
 use super::split::SplitSamples;
@@ -41,10 +43,13 @@ impl OwnSamples {
         if data.train.is_empty() {
             return Err(TaskError::NoFiles);
         }
-        let train = SplitSamples::read(&data.train, params, data, &data.columns)?;
+        let train = SplitSamples::read(&data.train, params, data, &data.columns, None)?;
         let test = match data.test.is_empty() {
             true => None,
-            false => Some(SplitSamples::read(&data.test, params, data, train.columns())?),
+            false => {
+                let file = files::expanded(&data.train)?.into_iter().next();
+                Some(SplitSamples::read(&data.test, params, data, train.columns(), file.as_deref())?)
+            }
         };
         Ok(Self { train, test, normalise, sample_len })
     }

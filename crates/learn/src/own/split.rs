@@ -34,11 +34,13 @@ pub(super) struct Holders {
 
 impl SplitSamples {
     /// Reads the files that paths and patterns stand for, whose features are to be in the order of `columns`, if that is not empty.
+    /// The columns are those that the task declares, or those of a file of training samples.
     pub(super) fn read(
         paths: &[PathBuf],
         params: &Params,
         data: &OwnData,
         columns: &[String],
+        train: Option<&Path>,
     ) -> Result<Self, TaskError> {
         let paths = &files::expanded(paths)?[..];
         if files::are_texts(paths) {
@@ -48,7 +50,10 @@ impl SplitSamples {
         if table.len() > u32::MAX as usize / 2 {
             return Err(TaskError::TooManySamples { samples: table.len() });
         }
-        table.arrange(columns).map_err(|columns| TaskError::Columns { file: paths[0].clone(), columns })?;
+        table.arrange(columns).map_err(|columns| match train {
+            Some(train) => columns.between(&paths[0], train).into(),
+            None => TaskError::Columns { file: paths[0].clone(), columns },
+        })?;
         checked(table, &paths[0], params).map(Self::Table)
     }
 

@@ -63,8 +63,8 @@ pub enum TaskError {
         /// As the task's parameters say.
         declared: String,
     },
-    /// A table of the user's own has other columns than the task declares, or than the training files.
-    #[error("{}: the table {}", .file.display(), .columns.beside("the task does not declare"))]
+    /// A table of the user's own has other columns than the task declares.
+    #[error("{}: the table {}", .file.display(), .columns.beside("the task does not declare", "the task declares"))]
     Columns {
         /// The first of the files.
         file: PathBuf,

@@ -39,20 +39,24 @@ type After<'py> = (u64, f64, Vec<Bound<'py, PyArray1<f32>>>);
 
 #[pymethods]
 impl RunWriter {
-    /// `metrics` has a name and `max` or `min` for each metric. `is_real` says that times are those of the clock on the wall.
+    /// `task` is what the records call the work. `metrics` has a name and `max` or `min` for each metric. `is_real` says that
+    /// times are those of the clock on the wall.
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "the façade names them")]
     fn new(
         py: Python<'_>,
         folder: PathBuf,
         scenario: &PyScenario,
         plan: &PyPlan,
+        task: String,
         metrics: Vec<(String, String)>,
         is_real: bool,
         resume: bool,
     ) -> PyResult<Self> {
         let scenario = &scenario.scenario;
         let params = params(scenario)?;
-        let contents = contents(scenario, plan, &params, (&metrics, is_real));
+        let mut contents = contents(scenario, plan, &params, (&metrics, is_real));
+        contents.header.task = task;
         let header = contents.header.clone();
         let opened = py.detach(|| RunFolder::open(&folder, &contents, resume));
         let (opened, start) = opened.map_err(Failure::from)?;

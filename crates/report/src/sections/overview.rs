@@ -13,7 +13,10 @@ pub(super) fn title(collection: &Collection, given: Option<&str>) -> String {
         .groups
         .iter()
         .filter(|group| !group.schemes.is_empty())
-        .map(|group| format!("{} to {}", group.task(), group.target_words()))
+        .map(|group| match group.target() {
+            Some(_) => format!("{} to {}", group.task(), group.target_words()),
+            None => group.task().to_owned(),
+        })
         .collect();
     titles.sort_unstable();
     titles.dedup();

@@ -92,7 +92,9 @@ fn beside(title: String, key: String, info: &MetricInfo, value: Option<f64>) -> 
 }
 
 fn end(run: &RunView) -> String {
-    let Some(end) = run.summary().end else { return "not over".to_owned() };
+    let Some(end) = run.summary().end else {
+        return run.detail.clone().unwrap_or_else(|| "not over".to_owned());
+    };
     let reason = json!(end);
     let reason = reason.as_str().unwrap_or_default().replace('_', " ");
     let reason = if run.is_deployed() { reason.replace("virtual ", "") } else { reason };

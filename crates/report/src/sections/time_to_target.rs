@@ -27,8 +27,9 @@ pub fn table(group: &Group, reference: Option<&SchemeRuns>) -> Option<Table> {
         )
     });
     let note = format!(
-        "{}, means over seeds with one standard deviation. The ratio is to the best scheme that reached \
+        "{}{}, means over seeds with one standard deviation. The ratio is to the best scheme that reached \
          the target with every seed; {}. “>” marks a lower bound: some run ended before the target.{to_reference}{}{}{}",
+        given_target_note(group),
         if group.setting.on_devices() { "Time by the clock on the wall" } else { "Virtual time" },
         pilots_note(group),
         biased(group) + &biased_schemes(group),
@@ -110,6 +111,17 @@ fn evaluated_on(group: &Group) -> String {
                  errors.";
     }
     text
+}
+
+/// What a target that was given for the report does to the runs.
+fn given_target_note(group: &Group) -> &'static str {
+    match group.runs().any(|run| run.has_given_target) {
+        true => {
+            "The target was given for this report: runs are shown to the first evaluation that reaches it, and those that \
+             are not over ended before it. "
+        }
+        false => "",
+    }
 }
 
 /// Whether the table counts pilots, and where.

@@ -58,7 +58,7 @@ impl Runs {
     }
 
     pub(crate) fn read(&self) -> Collection {
-        Collection::read(&[self.path().to_owned()], None).unwrap()
+        Collection::read(&[self.path().to_owned()], None, None).unwrap()
     }
 
     /// Writes a run's folder, and returns it.
