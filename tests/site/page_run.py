@@ -17,7 +17,7 @@ from page_shape import difference
 SECS_MAX = 240
 QUOTE = re.compile(r"`([^`\n]+)`")
 #: A warning of the command line, of a log, or of Python.
-WARNING = re.compile(r"^warning: |\bWARN(?:ING)?\b|\w+Warning: ")
+WARNING = re.compile(r"^warning: |WARN(?:ING)?\b|\w+Warning: ")
 #: Runs Python blocks as if they were typed: in `__main__`, with the names and lines of the page in tracebacks. What each block
 #: prints goes into a file.
 TYPED = """
