@@ -26,6 +26,19 @@ def test_blocks_run_in_order(page: Page, tmp_path: Path, monkeypatch: pytest.Mon
     run_with_package(page, tmp_path, monkeypatch)
 
 
+@pytest.mark.deployed
+def test_a_repeated_deployment_ends_and_says_that_the_run_was_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its devices would wait for ever for a server that has nothing left to do."""
+    text = (page_blocks.REPOSITORY / "docs/tutorials/own-data.md").read_text(encoding="utf-8")
+    before, deployment = text.split("## 6. ", 1)
+    block = "```sh\n" + deployment.split("```sh\n", 1)[1].split("```", 1)[0]
+    path = tmp_path / "page.md"
+    path.write_text(f"{before}{block}```\n\n{block}grep 'was over' server.log\n```\n", encoding="utf-8")
+    run_with_package(page_blocks.read(path), tmp_path, monkeypatch)
+
+
 @pytest.mark.torch
 @pytest.mark.parametrize("page", named(page_blocks.pages_of("torch")))
 def test_blocks_with_torch_run_in_order(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

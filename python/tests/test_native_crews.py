@@ -113,6 +113,20 @@ def test_a_crew_that_cannot_open_ends_the_run_with_its_error() -> None:
         ff.simulate(ff.Scenario("synthetic"), crew=Closed(), rounds_max=1, progress=False)
 
 
+@pytest.mark.parametrize("crew", [ff.RayCrew, InlineCrew])
+def test_a_time_limit_that_no_crew_can_keep_is_refused_before_the_crew_opens(crew: Any) -> None:
+    calls: list[tuple[Any, dict[str, Any]]] = [
+        (ff.simulate, {"rounds_max": 1}),
+        (ff.compare, {"schemes": ["full"], "target_accuracy": 0.4}),
+        (ff.sweep, {"over": {"dropout": [0.1]}, "schemes": ["full"], "target_accuracy": 0.4}),
+        (ff.pilot, {}),
+    ]
+    for call, arguments in calls:
+        with pytest.raises(ff.InputError, match="timeout_secs is 3.0, but native tasks train in") as caught:
+            call(ff.Scenario("synthetic"), crew=crew(), timeout_secs=3, progress=False, **arguments)
+        assert caught.value.where == "timeout_secs" and "workers='process'" in caught.value.remedy
+
+
 def test_the_command_line_trains_in_processes(tmp_path: Path, runs: Path) -> None:
     (tmp_path / "s.toml").write_text(SCENARIO)
     words = [sys.executable, "-m", "fedflip", "run", "s.toml", "--quiet", "--out", "auto", *RUNS["auto"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -14,6 +15,9 @@ from page_blocks import Block, Page
 from page_shape import difference
 
 SECS_MAX = 240
+QUOTE = re.compile(r"`([^`\n]+)`")
+#: A warning of the command line, of a log, or of Python.
+WARNING = re.compile(r"^warning: |WARN(?:ING)?\b|\w+Warning: ")
 #: Runs Python blocks as if they were typed: in `__main__`, with the names and lines of the page in tracebacks. What each block
 #: prints goes into a file.
 TYPED = """
@@ -80,6 +84,7 @@ def run_commands(page: Page, work: Path, notes: Path, env: dict[str, str]) -> No
     for block in page.of("sh"):
         out, err = read(notes / f"{block.line}.out"), read(notes / f"{block.line}.err")
         compare(page, block, [out, err, err + out, out + err])
+        check_warnings(page, block, err)
 
 
 def session_of(page: Page, notes: Path) -> str:
@@ -128,6 +133,14 @@ def compare(page: Page, block: Block, printed: list[str]) -> None:
     """Fails if a block prints something else than the page shows."""
     if block.output and (differs := difference(block.output.code, printed)) is not None:
         raise PageError(f"{page.name}:{block.output.line}: the output differs, numbers apart\n{differs}")
+
+
+def check_warnings(page: Page, block: Block, told: str) -> None:
+    """Fails if a command prints a warning of which the page does not quote at least three words."""
+    quotes = [quote for quote in QUOTE.findall(page.text) if len(quote.split()) >= 3]
+    for line in filter(WARNING.search, told.splitlines()):
+        if line not in page.text and not any(quote in line for quote in quotes):
+            raise PageError(f"{page.name}:{block.line}: the page does not mention this warning\n{line}")
 
 
 def check_scenarios(page: Page, work: Path, notes: Path, env: dict[str, str]) -> None:

@@ -94,6 +94,17 @@ def test_a_wrong_page_fails_and_names_the_place(right: str, wrong: str, place: s
         run(RIGHT.replace(right, wrong), tmp_path)
 
 
+def test_a_warning_that_the_page_does_not_mention_fails(tmp_path: Path) -> None:
+    warns = "# A page\n\n```sh\nprintf 'warning: %s' '3 of 4 devices are slow' >&2\n```\n"
+    with pytest.raises(
+        PageError, match=r"page\.md:4: the page does not mention this warning\nwarning: 3 of 4"
+    ):
+        run(warns, tmp_path)
+    mentioned = tmp_path / "mentioned"
+    mentioned.mkdir()
+    run(f"{warns}\nThe warning `3 of 4 devices` is right.\n", mentioned)
+
+
 def test_a_wrong_scenario_fails(tmp_path: Path) -> None:
     refuse = tmp_path / "bin/fedflip"
     refuse.parent.mkdir()

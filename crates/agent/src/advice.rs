@@ -75,9 +75,14 @@ pub fn net_hint(error: &NetError) -> String {
         NetError::ServerNotTrusted { doubt: Doubt::Unfit } => {
             "ask whoever runs the server to make a new one with `fedflip certs server`"
         }
-        NetError::ServerNotTrusted { doubt: Doubt::OtherName } => {
-            "call the server by a name that its certificate has, or add this name to it with \
-             `fedflip certs server --host NAME`"
+        NetError::ServerNotTrusted { doubt: Doubt::OtherName { called, names } } => {
+            let hosts: Vec<String> =
+                names.iter().chain([called]).map(|host| format!("--host {host}")).collect();
+            return format!(
+                "call the server by a name that its certificate has, or let whoever runs the server add this one: \
+                 `fedflip certs server {}`",
+                hosts.join(" ")
+            );
         }
         error => return error.hint(),
     };

@@ -13,6 +13,7 @@ use fedflip_net::identity::DeviceName;
 use fedflip_net::plain;
 use tracing::{info, warn};
 
+use crate::advice;
 use crate::args::JoinArgs;
 use crate::data_dir::data_dir;
 use crate::error::JoinError;
@@ -143,8 +144,10 @@ fn report(news: News) {
         // The session has said so in its log.
         News::Failed { .. } => {}
         News::Saved { file } => info!(file = %file.display(), "the model is kept"),
-        News::Waiting { problem, wait } => {
-            warn!(problem = %problem, wait_secs = wait.as_secs_f64(), "not connected; trying again");
+        News::Waiting { problem, doubt, wait } => {
+            // Other problems are the network's, and mend themselves.
+            let hint = doubt.map(|doubt| advice::net_hint(&NetError::ServerNotTrusted { doubt }));
+            warn!(problem = %problem, hint, wait_secs = wait.as_secs_f64(), "not connected; trying again");
         }
     }
 }

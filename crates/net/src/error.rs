@@ -184,7 +184,7 @@ impl NetError {
             | Self::ClocksDisagree { .. }
             | Self::NoTlsAnswer { .. } => false,
             // The operator can renew the server's certificate, or somebody can set this device's clock.
-            Self::ServerNotTrusted { doubt } => *doubt == Doubt::OtherAuthority,
+            Self::ServerNotTrusted { doubt } => matches!(doubt, Doubt::OtherAuthority),
             Self::Call { code, reason, .. } => {
                 matches!(code, tonic::Code::PermissionDenied | tonic::Code::Unauthenticated)
                     || matches!(
@@ -205,17 +205,25 @@ impl NetError {
 }
 
 /// Why a device does not trust a server's certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Doubt {
     #[error("is not valid any more: it has expired")]
     Expired,
     #[error("is not valid yet")]
     NotYet,
-    #[error("is not for the name or address by which it was called")]
-    OtherName,
+    /// The names and addresses that the certificate has; none where the library does not list them.
+    #[error("is not for {called}, by which it was called{}", only_for(names))]
+    OtherName { called: String, names: Vec<String> },
     #[error("is not of this device's authority")]
     OtherAuthority,
     /// Made for another purpose, or damaged.
     #[error("is not one of a fedflip server")]
     Unfit,
+}
+
+fn only_for(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        names => format!(", but for {}", names.join(", ")),
+    }
 }

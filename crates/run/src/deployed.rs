@@ -130,6 +130,10 @@ impl Deployed<'_> {
         mut opened: Opened,
     ) -> Result<Option<Summary>, RunError> {
         let was_over = opened.resumed.end.is_some();
+        if was_over {
+            let out = self.out.display();
+            warn!(%out, "the run was over before this start: nobody trains; name another folder for a new run");
+        }
         // A baseline has no use for them either, but its predictions have.
         let in_vain = self.scenario.plan.scheme.needs_variance();
         if self.pilots && in_vain {

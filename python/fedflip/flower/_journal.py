@@ -6,12 +6,14 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from logging import DEBUG, INFO
 from pathlib import Path
 from typing import Any
 
 from fedflip._errors import FedflipError, InputError
 from fedflip._run import open as open_run
 from fedflip.flower._clock import Clock
+from fedflip.flower._flwr import flower_log
 from fedflip.flower._records import RECORDS, Folder, RunRecords
 from fedflip.flower._round_sum import NOT_FINITE, REFUSED, Refusals
 from fedflip.flower._server import ServerModel
@@ -55,6 +57,8 @@ class Journal:
         settings = {_SETTINGS: json.dumps(clock.settings).encode()}
         self.records = RunRecords(self._folder, first, server.vectors, checkpoint_secs, metrics, settings)
         self._kept_rounds: list[int] = []
+        #: The level at which the next checkpoint is logged: the first one and that of the end are news, the others are many.
+        self._log_level = INFO
         #: Whether the run had ended before it was opened.
         self.had_ended = False
 
@@ -145,6 +149,10 @@ class Journal:
             states = self._clock.virtual._clients.state_bytes()
             files |= {f"clients-{round}.bin": states} if states else {}
         self.records.checkpoint(self._clock.now, self._server.vectors, files)
+        flower_log(
+            self._log_level, "fedflip: wrote a checkpoint after round %d to %s", round, self._folder.out
+        )
+        self._log_level = DEBUG
         self._kept_rounds = [*self._kept_rounds[-1:], round]
         for path in self._folder.out.iterdir():
             found = _BESIDE.fullmatch(path.name)
@@ -155,6 +163,7 @@ class Journal:
         """Ends the run."""
         self.records.flush()
         if self.records.is_open:
+            self._log_level = INFO
             self._checkpoint(rounds)
         model = self._server.layout.flat(self._server.result)
         self.records.end(rounds, self._clock.now, model, reason, detail)

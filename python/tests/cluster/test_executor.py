@@ -171,6 +171,12 @@ def test_a_time_limit_that_a_crew_cannot_keep_is_refused() -> None:
             ff.simulate(ff.Scenario("synthetic"), crew=crew, timeout_secs=3, **SETTINGS)
 
 
+def test_a_time_limit_of_a_learner_holds_in_the_workers(tmp_path: Path) -> None:
+    learner = Slow(traces(tmp_path), secs=5.0)
+    with pytest.raises(ff.LearnerError, match=r"took longer than 0\.2 seconds"):
+        ff.simulate(learner, crew=ff.ExecutorCrew(pool, workers=2), timeout_secs=0.2, **SETTINGS)
+
+
 def test_comparisons_spread_whole_runs_among_the_workers_of_an_executor(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"target_accuracy": 0.4, "seed": 2, "pilots": False, "progress": False}
     scenario, schemes = ff.Scenario("synthetic"), ["full", "auto"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -204,3 +205,16 @@ def test_single_precision_holds_a_model_to_the_bit() -> None:
     assert {name: array.tobytes() for name, array in again.items()} == {
         name: array.tobytes() for name, array in arrays.items()
     }
+
+
+def test_the_log_tells_the_first_and_the_last_checkpoint(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger("flwr"), "propagate", True)
+    with caplog.at_level(logging.DEBUG, logger="flwr"):
+        run(tmp_path / "run", 4, checkpoint_secs=0.0)
+    told = [(each.levelname, each.getMessage()) for each in caplog.records if "checkpoint" in each.msg]
+    levels = ["INFO", "DEBUG", "DEBUG", "DEBUG", "INFO"]
+    assert [level for level, _ in told] == levels
+    assert told[0][1] == f"fedflip: wrote a checkpoint after round 1 to {tmp_path / 'run'}"
+    assert "after round 4 " in told[-1][1]

@@ -158,8 +158,11 @@ fn a_run_ends_and_the_fleet_is_as_measured() {
     let plan: serde_json::Value = serde_json::from_slice(&plan.stdout).unwrap();
     assert_eq!(plan["devices"], 3);
     // It is over, and stays so.
-    let (code, again, _) = Serving::start(desk.path(), ANY_PORT).end();
+    let (code, again, log) = Serving::start(desk.path(), ANY_PORT).end();
     assert_eq!((code, &again["rounds"]), (Some(0), &8.into()));
+    let says_so =
+        |event: &serde_json::Value| event["message"].as_str().is_some_and(|text| text.contains("was over"));
+    assert!(log.iter().any(says_so), "{log:?}");
     let other = fedflip()
         .arg("serve")
         .arg(desk.path().join("s.toml"))
@@ -306,6 +309,26 @@ fn strangers_stay_out() {
     assert!(errors.contains("cannot be read"), "{errors}");
     let (code, errors) = joined(fedflip().args(["join", &server.address, "--insecure", "--name", "a"]));
     assert_ne!(code, Some(0), "without a certificate: {errors}");
+}
+
+/// The agent tries again, because the server's certificate can be renewed; its log says how.
+#[test]
+fn a_server_of_another_name_is_told_with_the_names_of_its_certificate() {
+    let desk = tempfile::tempdir().unwrap();
+    prepare(desk.path(), &["a"], 3);
+    let hosts = ["--host", "fl.example.org", "--host", "10.0.0.1"];
+    done(fedflip().args(["certs", "server"]).args(hosts).arg("--dir").arg(desk.path().join("certs")));
+    let server = Serving::start(desk.path(), ANY_PORT);
+    let identity = desk.path().join("certs/devices/a");
+    let problem = "is not for 127.0.0.1, by which it was called, but for fl.example.org, 10.0.0.1";
+    let command = "`fedflip certs server --host fl.example.org --host 10.0.0.1 --host 127.0.0.1`";
+    // One attempt ends with the error; further ones are logged.
+    for (secs, place) in [("0", "error: "), ("5", "trying again")] {
+        let join = ["join", &server.address, "--give-up-secs", secs, "--identity"];
+        let output = fedflip().args(join).arg(&identity).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!([place, problem, command].iter().all(|text| told.contains(text)), "{told}");
+    }
 }
 
 #[test]

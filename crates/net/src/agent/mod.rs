@@ -37,7 +37,7 @@ use self::platform::Platform;
 use self::renewal::RenewableIdentity;
 use self::session::{AgentState, Session};
 use self::talk::Talk;
-use crate::error::NetError;
+use crate::error::{Doubt, NetError};
 use crate::wire::v1::HelloReply;
 
 pub use self::training::{BuiltInTasks, DeviceLearner, DeviceTraining, PrepareTask};
@@ -93,6 +93,8 @@ pub enum News {
     /// The connection broke, or could not be made.
     Waiting {
         problem: String,
+        /// Why the device does not trust the server's certificate, if this is the problem.
+        doubt: Option<Doubt>,
         /// The time until the next attempt.
         wait: Duration,
     },
@@ -170,7 +172,7 @@ pub async fn stay(
             return Err(error);
         }
         let wait = attempts.wait_after(&error);
-        tell(News::Waiting { problem: in_words(&error, attempts.has_attended), wait });
+        tell(waiting(&error, attempts.has_attended, wait));
         tokio::select! {
             biased;
             () = tokio::time::sleep(wait) => {}
@@ -202,6 +204,14 @@ async fn told_to(stop: &(dyn Fn() -> bool + Sync)) {
     while !stop() {
         tokio::time::sleep(LOOK).await;
     }
+}
+
+fn waiting(error: &NetError, has_attended: bool, wait: Duration) -> News {
+    let doubt = match error {
+        NetError::ServerNotTrusted { doubt } => Some(doubt.clone()),
+        _ => None,
+    };
+    News::Waiting { problem: in_words(error, has_attended), doubt, wait }
 }
 
 /// The reason for a wait. A server that is gone cannot tell that its run is over.

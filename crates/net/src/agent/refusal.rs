@@ -78,9 +78,8 @@ fn words(reason: Reason) -> String {
 /// The library's errors lose their types on the way through HTTP/2; only their texts remain.
 fn of_certificates(problem: &str) -> Option<NetError> {
     // In lower case and without spaces, because the library has two spellings of some.
-    const DOUBTS: [(&str, Doubt); 5] = [
+    const DOUBTS: [(&str, Doubt); 4] = [
         ("notvalidyet", Doubt::NotYet),
-        ("notvalidforname", Doubt::OtherName),
         ("expired", Doubt::Expired),
         ("unknownissuer", Doubt::OtherAuthority),
         ("badsignature", Doubt::OtherAuthority),
@@ -95,14 +94,25 @@ fn of_certificates(problem: &str) -> Option<NetError> {
         ("BadCertificate", "is not one of a device"),
     ];
     if let Some((_, why)) = problem.split_once("invalid peer certificate") {
-        let why = why.to_lowercase().replace(' ', "");
-        let found = DOUBTS.iter().find(|(text, _)| why.contains(text));
-        let doubt = found.map_or(Doubt::Unfit, |(_, doubt)| *doubt);
+        let short = why.to_lowercase().replace(' ', "");
+        let found = DOUBTS.iter().find(|(text, _)| short.contains(text)).map(|(_, doubt)| doubt.clone());
+        let doubt = found.or_else(|| of_name(why)).unwrap_or(Doubt::Unfit);
         return Some(NetError::ServerNotTrusted { doubt });
     }
     let (_, alert) = problem.split_once("fatal alert: ")?;
     let (_, problem) = ALERTS.iter().find(|(text, _)| alert.starts_with(text))?;
     Some(NetError::NotAdmitted { problem })
+}
+
+/// The doubt about a name, which the library words as `not valid for name "a"; certificate is only valid for DnsName("b") or
+/// IpAddress(::1)`.
+fn of_name(why: &str) -> Option<Doubt> {
+    let (_, rest) = why.split_once("not valid for name \"")?;
+    let (called, rest) = rest.split_once('"')?;
+    let names = rest.split_once("only valid for ").map_or("", |(_, names)| names);
+    let names = names.split('(').skip(1).filter_map(|name| name.split(')').next());
+    let names = names.map(|name| printable(name.trim_matches('"'))).collect();
+    Some(Doubt::OtherName { called: printable(called), names })
 }
 
 /// Compares the server's verdict on this device's certificate with the device's own clock: where they disagree, one
@@ -148,8 +158,14 @@ mod tests {
                 false,
             ),
             (
-                "invalid peer certificate: certificate not valid for name \"a\"",
-                "by which it was called",
+                "invalid peer certificate: certificate not valid for name \"a\"; certificate is not valid for any names (says it)",
+                "is not for a, by which it was called",
+                false,
+            ),
+            (
+                "invalid peer certificate: certificate not valid for name \"a\"; certificate is only valid for \
+                 DnsName(\"b.example\"), IpAddress(10.0.0.1) or IpAddress(::1)",
+                "is not for a, by which it was called, but for b.example, 10.0.0.1, ::1",
                 false,
             ),
             ("http2 error: received fatal alert: CertificateRevoked", "was revoked", true),

@@ -139,11 +139,13 @@ impl NetError {
 }
 
 impl Doubt {
-    fn hint(self) -> &'static str {
+    fn hint(&self) -> &'static str {
         match self {
             Self::Expired => "ask whoever runs the server to renew it; check also that the clock is right",
             Self::NotYet => "check that the clocks of this device and of the server are right",
-            Self::OtherName => "call the server by a name that its certificate has, or add this name to it",
+            Self::OtherName { .. } => {
+                "call the server by a name that its certificate has, or add this name to it"
+            }
             Self::OtherAuthority => {
                 "check that it is the right server, and that this identity was made for it"
             }

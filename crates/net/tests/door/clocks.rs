@@ -45,7 +45,7 @@ async fn an_agent_ends_only_when_its_own_clock_agrees() {
         match told.recv_timeout(Duration::from_secs(20)).expect("it goes on, and says so") {
             // Under TLS 1.3 the line may break before the reason is heard.
             News::Waiting { problem, .. } if !problem.contains("certificate") => {}
-            News::Waiting { problem, wait } => break (problem, wait),
+            News::Waiting { problem, wait, .. } => break (problem, wait),
             _ => {}
         }
     };

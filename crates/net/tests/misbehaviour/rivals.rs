@@ -40,7 +40,9 @@ async fn an_agent_that_was_pushed_out_says_so_and_waits() {
     next(|news| matches!(news, News::Attending { .. }));
     let mut rival = Device::connect(bench.address, "a").await;
     rival.come_in(&learner).await;
-    let News::Waiting { problem, wait } = next(|news| matches!(news, News::Waiting { .. })) else { panic!() };
+    let News::Waiting { problem, wait, .. } = next(|news| matches!(news, News::Waiting { .. })) else {
+        panic!()
+    };
     assert_eq!(problem, "another agent with this identity has connected");
     assert!(wait >= Duration::from_secs(10), "{wait:?}");
     // And so it goes with any other.
