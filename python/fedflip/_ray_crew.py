@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from typing import Any
 
 import numpy as np
@@ -14,16 +12,9 @@ from fedflip._cluster_engine import Answered, Event, Gone, Joined, LostError, Or
 from fedflip._cluster_worker import Actor
 from fedflip._errors import FedflipError
 from fedflip._learner_layout import Array
+from fedflip._ray_address import chosen, try_connection, unreachable
 
 __all__ = ["RayCrew"]
-
-#: The longest wait for an answer of a cluster: Ray itself waits for minutes at an address where nobody listens.
-_ANSWER_SECS = 5.0
-
-_ADDRESS_REMEDY = (
-    "name the address that `ray start --head` printed, or auto for the cluster of this machine; without an address, the crew "
-    "starts a cluster of its own"
-)
 
 
 class RayCrew(ClusterCrew):
@@ -79,14 +70,12 @@ class RayCrew(ClusterCrew):
         except ModuleNotFoundError as error:
             raise FedflipError("RayCrew needs Ray", remedy="pip install 'ray>=2.49'") from error
         if began := not ray.is_initialized():
-            # Ray itself would join any cluster that somebody has left running here.
-            address = self.address or os.environ.get("RAY_ADDRESS", "local")
+            address = chosen(self.address)
             try:
-                _try_connection(address)
+                try_connection(address)
                 ray.init(address=address, include_dashboard=False, log_to_driver=False)
             except Exception as error:
-                problem = f"Ray cannot be reached at {address!r}: {error}"
-                raise FedflipError(problem, remedy=_ADDRESS_REMEDY) from error
+                raise unreachable(address, error) from error
         return _RayEngine(ray, self.num_workers or self._room(ray.cluster_resources()), self.options, began)
 
     def _room(self, has: dict[str, float]) -> int:
@@ -152,13 +141,6 @@ class _RayEngine:
             self._ray.kill(actor)
         if self._began:
             self._ray.shutdown()
-
-
-def _try_connection(address: str) -> None:
-    """Connects to HOST:PORT for a moment. Other addresses, such as ``auto`` and ``ray://HOST:PORT``, are left to Ray."""
-    host, _, port = address.rpartition(":")
-    if host and port.isdecimal() and "://" not in address:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_SECS).close()
 
 
 def _why(error: Any) -> str:
