@@ -91,5 +91,5 @@ class Engine(Protocol):
         ...
 
     def close(self) -> None:
-        """Ends the workers."""
+        """Ends the workers, idle or not."""
         ...

@@ -154,7 +154,7 @@ class Clients:
             first += size
 
     def close(self) -> None:
-        """Ends worker processes."""
+        """Ends the worker processes, if there are any."""
         if self._workers is not None:
             self._workers.close()
 

@@ -160,7 +160,7 @@ class Journal:
                 path.unlink(missing_ok=True)
 
     def end(self, rounds: int, reason: str = "rounds_max", detail: str = "") -> None:
-        """Ends the run."""
+        """Ends the run with a last checkpoint, the model and the reason."""
         self.records.flush()
         if self.records.is_open:
             self._log_level = INFO

@@ -95,7 +95,7 @@ class Folder:
     def writer(
         self, model: tuple[Layout, Vector], metrics: Sequence[str], first_cohort: int, resume: bool
     ) -> _fedflip.RunWriter:
-        """Opens the folder."""
+        """Opens the folder for a run with this model, these metrics and this first cohort."""
         scenario, plan = self._described(model, first_cohort)
         named: list[tuple[str, str]] = [(name, direction(name)) for name in metrics]
         return _fedflip.RunWriter(self.out, scenario, plan._native, _TASK, named, self.is_real, resume)
@@ -245,7 +245,7 @@ class RunRecords:
     def end(
         self, rounds: int, secs: float, model: Vector, reason: str = "rounds_max", detail: str = ""
     ) -> None:
-        """Ends the run."""
+        """Writes the last line of the records, and the model."""
         self.flush()
         # A run that diverged in its first round has no round, and its end is worth knowing.
         writer = self._opened((), 0)

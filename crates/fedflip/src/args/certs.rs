@@ -96,7 +96,7 @@ Examples:
   fedflip certs renew phone-01 phone-02 --days 90
   scp \"$(fedflip certs renew phone-01)\" phone-01:phone-01/cert.pem")]
 pub(crate) struct CertsRenewArgs {
-    /// Names of devices
+    /// Names of the devices to renew
     #[arg(required = true, value_name = "NAME")]
     pub names: Vec<String>,
     #[command(flatten)]

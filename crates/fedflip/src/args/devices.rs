@@ -47,7 +47,7 @@ Examples:
   fedflip devices retire phone-01 --run run
   fedflip devices retire phone-01 phone-02 --run run")]
 pub(crate) struct DevicesRetireArgs {
-    /// Names of devices
+    /// Names of the devices to retire
     #[arg(required = true, value_name = "NAME")]
     pub names: Vec<String>,
     #[command(flatten)]

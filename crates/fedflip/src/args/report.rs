@@ -29,7 +29,7 @@ pub(crate) struct ReportArgs {
     /// json go to standard output]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
-    /// Format to write
+    /// Format of the report
     #[arg(long, default_value = FORMATS[0].name, value_parser = format_parser())]
     pub format: &'static Format,
     /// Write JSON, as --format json does
