@@ -1,4 +1,4 @@
-//! Lists of what is built into each program (CycloneDX), made by cargo-cyclonedx.
+//! Lists of what is built into each program and each wheel (CycloneDX), made by cargo-cyclonedx.
 //!
 //! Own code could write such a list from `cargo tree`, but the tool is that of the format's authors, and so
 //! `cargo tree` is left for the check. The tool writes beside the manifests and names the folders of this machine.
@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{PROGRAMS, Release, TARGETS, Wanted, licences, names_in, write};
+use super::{PROGRAMS, Release, TARGETS, Target, Wanted, licences, names_in, write};
 use crate::error::TaskError;
 use crate::repo::Repo;
 use crate::shell::Cmd;
@@ -16,7 +16,27 @@ use crate::wheel::file_error;
 /// The name of the lists while they lie beside the manifests.
 const NAME: &str = "fedflip-bom";
 
-/// One list for each program and machine.
+/// What has a list of its own.
+struct Listed {
+    package: &'static str,
+    target: &'static Target,
+    path: PathBuf,
+}
+
+/// The programs, and the extension module of each wheel, which has the same crates with musl and with glibc.
+fn listed(release: &Release, wanted: &Wanted) -> Vec<Listed> {
+    let programs = PROGRAMS.iter().map(|program| (program.package, program.name, program.target));
+    let wheels = TARGETS.into_iter().filter(|_| !wanted.no_wheels);
+    let all = programs.chain(wheels.map(|target| ("fedflip-py", "fedflip-wheel", target)));
+    all.filter(|(_, _, target)| wanted.has(target))
+        .map(|(package, name, target)| {
+            let path = release.folder.join(format!("{name}-{}-{}.cdx.json", release.version, target.rust));
+            Listed { package, target, path }
+        })
+        .collect()
+}
+
+/// One list for each program and wheel, for each machine.
 pub(super) fn make(repo: &Repo, release: &Release, wanted: &Wanted) -> Result<(), TaskError> {
     tools::ensure(repo, &tools::CYCLONEDX)?;
     for target in TARGETS.into_iter().filter(|target| wanted.has(target)) {
@@ -24,22 +44,20 @@ pub(super) fn make(repo: &Repo, release: &Release, wanted: &Wanted) -> Result<()
             .args([NAME, "--target", target.rust])
             .env("SOURCE_DATE_EPOCH", &release.commit_secs)
             .run(repo);
-        let kept = made.and_then(|()| keep(repo, release, target.rust));
+        let all = listed(release, wanted);
+        let mut of_target = all.iter().filter(|one| one.target.rust == target.rust);
+        let kept = made.and_then(|()| of_target.try_for_each(|one| keep(repo, one)));
         tidy_up(repo)?;
         kept?;
     }
     Ok(())
 }
 
-fn keep(repo: &Repo, release: &Release, rust: &str) -> Result<(), TaskError> {
-    for program in PROGRAMS.iter().filter(|program| program.target.rust == rust) {
-        let folder = program.package.strip_prefix("fedflip-").unwrap_or(program.package);
-        let text = repo.read(&format!("crates/{folder}/{NAME}.json"))?;
-        let text = text.replace(&format!("file://{}", repo.root().display()), "file:///fedflip");
-        let name = format!("{}-{}-{rust}.cdx.json", program.name, release.version);
-        write(&release.folder.join(name), &text)?;
-    }
-    Ok(())
+fn keep(repo: &Repo, list: &Listed) -> Result<(), TaskError> {
+    let folder = list.package.strip_prefix("fedflip-").unwrap_or(list.package);
+    let text = repo.read(&format!("crates/{folder}/{NAME}.json"))?;
+    let text = text.replace(&format!("file://{}", repo.root().display()), "file:///fedflip");
+    write(&list.path, &text)
 }
 
 /// Removes all lists from the source tree: the tool writes one for each crate.
@@ -55,13 +73,11 @@ fn tidy_up(repo: &Repo) -> Result<(), TaskError> {
     Ok(())
 }
 
-/// Fails unless the list of each program names every crate that is linked into it.
+/// Fails unless each list names every crate that is linked into its program or wheel.
 pub(super) fn check(repo: &Repo, release: &Release, wanted: &Wanted) -> Result<(), TaskError> {
-    for program in PROGRAMS.iter().filter(|program| wanted.has(program.target)) {
-        let rust = program.target.rust;
-        let path = release.folder.join(format!("{}-{}-{rust}.cdx.json", program.name, release.version));
+    for Listed { package, target, path } in listed(release, wanted) {
         let text = fs::read_to_string(&path).map_err(|source| file_error(&path, source))?;
-        let linked = licences::linked(repo, program.package, rust)?;
+        let linked = licences::linked(repo, package, target.rust)?;
         let refused = |what: String| TaskError::Answer(format!("{}: {what}", path.display()));
         if let Some(lost) = linked.iter().find(|one| !names(&text, &one.name, &one.version)) {
             return Err(refused(format!("{} {} is linked, but is not in the list", lost.name, lost.version)));
@@ -69,7 +85,7 @@ pub(super) fn check(repo: &Repo, release: &Release, wanted: &Wanted) -> Result<(
         if text.contains(&repo.root().display().to_string()) {
             return Err(refused("names a folder of this machine".to_owned()));
         }
-        println!("   {} {rust}: the list has all {} linked crates", program.name, linked.len());
+        println!("   {package} {}: the list has all {} linked crates", target.rust, linked.len());
     }
     Ok(())
 }
