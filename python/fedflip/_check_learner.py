@@ -176,7 +176,8 @@ class _Checks:
     def _is_change(self) -> None:
         """Whether the result is the change of the model, and not the local model, which follows the current one."""
         followed = self.probe.followed()
-        ok = followed <= 0.5
+        # More than the movement itself is a rate that is far too high.
+        ok = not 0.5 < followed < 1.5
         detail = (
             ""
             if ok

@@ -78,8 +78,6 @@ _LARGER = frozenset(
         "miou",
         "mrr",
         "ndcg",
-        "neg",
-        "negative",
         "pearson",
         "precision",
         "psnr",
@@ -87,7 +85,6 @@ _LARGER = frozenset(
         "recall",
         "reward",
         "rouge",
-        "score",
         "sensitivity",
         "spearman",
         "specificity",
@@ -101,18 +98,20 @@ def known_direction(name: str) -> Direction | None:
     """Whether a metric is better when it is larger (``"max"``) or smaller (``"min"``), if a word of its name tells.
 
     Names that contain a word such as loss, error, perplexity, rmse or mae are better when they are smaller, unless
-    they begin with ``neg``. Names with a word such as accuracy, auc or score are better when they are larger.
+    they begin with ``neg``. Names with a word such as accuracy, auc or recall are better when they are larger. A negated
+    name of the latter tells nothing: ``neg_log_likelihood`` falls.
 
     Examples:
         >>> [known_direction(name) for name in ["accuracy", "test_loss", "neg_mean_squared_error", "waiting"]]
         ['max', 'min', 'max', None]
     """
     words = re.findall(r"[a-z]+|\d+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower())
-    if not _SMALLER.isdisjoint(words) and words[0] not in ("neg", "negative"):
-        return "min"
+    negated = bool(words) and words[0] in ("neg", "negative")
+    if not _SMALLER.isdisjoint(words):
+        return "max" if negated else "min"
     # "f1" and "mIoU" are one word each.
     whole = re.findall(r"[a-z]+\d?", name.lower())
-    return None if _LARGER.isdisjoint([*words, *whole]) else "max"
+    return None if negated or _LARGER.isdisjoint([*words, *whole]) else "max"
 
 
 def direction(name: str) -> Direction:

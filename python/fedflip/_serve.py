@@ -191,7 +191,7 @@ def serve(
         settings["initial"] = os.path.abspath(path_text("initial", initial))
         initial = None
     first, scores = _model_and_scores(initial, evaluate)
-    settings.update(_stop_keys(stop, {} if scores is None else scores.declared))
+    settings.update(_stop_keys(stop, _declared(first, scores)))
     overrides = [*before, *overrides_of(settings)]
     arguments = _Arguments(
         task=task,
@@ -239,6 +239,13 @@ def _stop_keys(stop: Any, declared: Mapping[str, str]) -> dict[str, Any]:
     remedy = "write stop=ff.Stop('accuracy', at=0.9), or stop={'rounds_max': 100}"
     target: Stop = instance("stop", stop, Stop, "a Stop", remedy=remedy)
     return target.keys(declared)
+
+
+def _declared(first: FirstModel | None, scores: Evaluation | None) -> Mapping[str, str]:
+    """The metrics that the learner that evaluates declares, or else the one that makes the first model."""
+    declared = {} if scores is None else scores.declared
+    learner = None if first is None else first.learner
+    return declared or (None if learner is None else learner.declared) or {}
 
 
 def _model_and_scores(initial: Any, evaluate: Any) -> tuple[FirstModel | None, Evaluation | None]:

@@ -22,7 +22,7 @@ class Stop:
         metric: The name of a metric that the evaluation returns.
         at: The value that the metric has to reach.
         mode: ``"max"`` if the metric has to rise to the value, ``"min"`` if it has to fall. Without a mode, the learner's
-            ``metrics`` decide, and otherwise a word in the name of the metric: losses and errors fall, accuracies and scores
+            ``metrics`` decide, and otherwise a word in the name of the metric: losses and errors fall, accuracies and recalls
             rise. A run whose metric has any other name is refused before its first round.
 
     Examples:
@@ -66,6 +66,9 @@ class Stop:
                 remedy="leave mode out, or change metrics of the learner",
             )
         mode = self.mode or said or known_direction(self.metric)
+        if mode is None and declared:
+            # The run refuses a metric that the learner does not report, and names those that it does.
+            mode = "max"
         if mode is None:
             raise InputError(
                 f"stop waits for {self.metric!r}, and nothing says whether larger or smaller values of it are better",

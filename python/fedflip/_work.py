@@ -184,9 +184,9 @@ class Work:
     def _aim(self, flat: FlatLearner, stop: Stop | None) -> None:
         """Adds the target of a learner, whether it is a ``Stop`` or keys, with the direction of its metric."""
         given = {each.key: each.value for each in self._overrides}
-        others = {"stop.mode", "stop.target_accuracy", "stop.target_loss"}
-        if stop is None and {"stop.metric", "stop.at"} <= given.keys() and others.isdisjoint(given):
-            stop = Stop(given["stop.metric"], given["stop.at"])
+        shorthands = {"stop.target_accuracy", "stop.target_loss"}
+        if stop is None and {"stop.metric", "stop.at"} <= given.keys() and shorthands.isdisjoint(given):
+            stop = Stop(given["stop.metric"], given["stop.at"], given.get("stop.mode"))
         if stop is not None:
             target = stop.keys(flat.declared or {})
             flat._assume(stop.metric, target["mode"])

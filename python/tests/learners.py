@@ -42,6 +42,18 @@ class Quadratic:
         return {"loss": (float(gaps @ weights), float(weights.sum()))}
 
 
+class Counting(Quadratic):
+    """Counts its trainings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trained = 0
+
+    def train(self, model: Any, key: Any) -> tuple[Any, float]:
+        self.trained += 1
+        return super().train(model, key)
+
+
 class Named(Quadratic):
     """The same with named tensors."""
 

@@ -163,6 +163,13 @@ class Overshoots(ReturnsFlatModel):
         return (-3 * (model - 3)).astype(np.float32), 0.5
 
 
+class OvershootsTwice(ReturnsFlatModel):
+    """Two steps of such a rate, so that the change has the direction of the model."""
+
+    def train(self, model: Any, key: TrainKey) -> Any:
+        return (3 * (model - 3)).astype(np.float32), 0.5
+
+
 class Empty(Pure):
     """A model with a tensor of no numbers."""
 
@@ -262,7 +269,9 @@ def test_a_learner_that_returns_the_local_model_is_told(made: type[Any]) -> None
     assert "the local model minus the model that it got" in finding.source
 
 
-@pytest.mark.parametrize("made", [Constant, Overshoots, Empty, IgnoresRate, Quadratic, Named])
+@pytest.mark.parametrize(
+    "made", [Constant, Overshoots, OvershootsTwice, Empty, IgnoresRate, Quadratic, Named]
+)
 def test_changes_of_every_kind_pass(made: type[Any]) -> None:
     report = check_learner(made(), processes=False)
     assert report.ok and report.findings[-1].check == "train returns the change", report

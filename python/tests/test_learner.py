@@ -435,9 +435,11 @@ class TestEvaluation:
             "error_rate",
             "wer",
         ]
-        assert [name for name in [*larger, *smaller, "r2", "mIoU"] if known_direction(name) is None] == [
-            "something"
+        negated = ["neg_log_likelihood", "NegLogLikelihood", "false_negative_rate", "davies_bouldin_score"]
+        unknown = [
+            name for name in [*larger, *smaller, "r2", "mIoU", *negated] if known_direction(name) is None
         ]
+        assert unknown == ["something", *negated]
         assert {name: direction(name) for name in larger} == dict.fromkeys(larger, "max")
         assert {name: direction(name) for name in smaller} == dict.fromkeys(smaller, "min")
         for declared, value in [(["loss"], ["loss"]), ({"loss": "down"}, "down"), ({1: "max"}, 1)]:

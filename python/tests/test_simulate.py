@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from fedflip import _fedflip
 from fedflip._crew import InlineCrew
-from learners import Broken, Named, Quadratic
+from learners import Broken, Counting, Named, Quadratic
 
 HERE = Path(__file__).parent
 
@@ -421,18 +421,10 @@ def test_the_learner_says_which_way_its_metrics_are_better() -> None:
     assert len(done) == 3 and done.end is not None and done.end.reason != "target"
 
 
-class Waiting(Quadratic):
+class Waiting(Counting):
     """A metric of one's own, of which nobody says which way it is better."""
 
     metrics = None  # type: ignore[assignment]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.trained = 0
-
-    def train(self, model: Any, key: Any) -> tuple[Any, float]:
-        self.trained += 1
-        return super().train(model, key)
 
     def evaluate(self, model: Any) -> dict[str, Any]:
         return {"waiting": super().evaluate(model)["loss"]}
@@ -463,6 +455,13 @@ def test_a_target_with_a_direction_ends_the_run(how: str) -> None:
     done = run(learner, plan="full", rounds_max=100, seed=1, **target)
     assert done.end is not None and done.end.reason == "target" and len(done) > 0
     assert done.evaluations["waiting"][-1] <= 6.0 < done.evaluations["waiting"][-2]
+    assert done.header["metrics"][0]["better"] == "smaller"
+
+
+def test_a_misspelt_metric_of_a_learner_that_declares_its_own_is_named() -> None:
+    with pytest.raises(ff.FedflipError, match="qualty") as raised:
+        run(Rising(), plan="full", stop=ff.Stop("qualty", at=0.9), rounds_max=3)
+    assert "error_free" in str(raised.value)
 
 
 def test_a_target_of_keys_falls_if_the_learner_says_so() -> None:

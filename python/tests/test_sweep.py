@@ -9,7 +9,7 @@ import fedflip as ff
 import numpy as np
 import pytest
 from conftest import CommandLine
-from learners import Broken, Quadratic
+from learners import Broken, Counting, Quadratic
 
 
 def sweep(work: Any, **arguments: Any) -> ff.Sweep:
@@ -20,18 +20,6 @@ def all_files(folder: Path) -> dict[str, bytes]:
     """Every file below a folder; host.json describes the machine."""
     paths = [path for path in folder.rglob("*") if path.is_file() and path.name != "host.json"]
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
-
-
-class Counting(Quadratic):
-    """Counts its trainings."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.trained = 0
-
-    def train(self, model: Any, key: Any) -> tuple[Any, float]:
-        self.trained += 1
-        return super().train(model, key)
 
 
 #: A sweep of a learner that takes a fraction of a second.

@@ -142,7 +142,6 @@ impl Comparison<'_> {
         let (mut runs, mut curve) = (Vec::new(), None);
         for number in 0..self.seeds {
             let (mut scenario, warm_start) = self.run_of(scenario, number, limit_hours);
-            self.setup.with_first_model(&mut scenario)?;
             let name = run_name(&scheme, scenario.seed);
             let (out, repeats, before) = match self.place(&scheme, number, &name) {
                 None => (self.out.map(|out| out.join(&name)), false, None),
@@ -151,6 +150,7 @@ impl Comparison<'_> {
                 Some(Some(Place::Repeated(folder))) => (Some(folder), true, None),
                 Some(Some(Place::Done(folder, fold))) => (Some(folder), false, Some(fold)),
             };
+            self.setup.with_first_model(&mut scenario)?;
             let is_there = repeats || out.as_ref().is_some_and(|out| spread.contains(out));
             let all = self.schemes.len() as u64 * self.seeds;
             let single = Single {
