@@ -96,8 +96,8 @@ fn manual(repo: &Repo, folder: &Path) -> Result<(), TaskError> {
     }
     tools::ensure_by_apt(repo, "groff", &["groff"])?;
     for page in &pages {
-        // Warnings go to standard error, which `man` shows nobody.
-        let words = Cmd::words("groff -man -Tutf8 -ww -z").arg(page).inside(&folder);
+        // Warnings go to standard error, which `man` shows nobody. Pages are read as UTF-8, as `man` does.
+        let words = Cmd::words("groff -man -Kutf8 -Tutf8 -ww -z").arg(page).inside(&folder);
         let output = words.prepare(repo).output().map_err(|source| words.cannot_start(source))?;
         if !output.status.success() || !output.stderr.is_empty() {
             let said = String::from_utf8_lossy(&output.stderr);
