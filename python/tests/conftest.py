@@ -61,3 +61,13 @@ def short_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "s.toml").write_text('seed = 11\n[task]\nname = "synthetic"\n[plan]\nvariance = 0.3\n')
     run_command("run", "s.toml", "--out", "run", "--set", "stop.rounds_max=30", "--quiet", cwd=folder)
     return folder / "run"
+
+
+@pytest.fixture(scope="session")
+def mnist() -> None:
+    """Skips without MNIST; but CI fetches MNIST into a folder that it names, and there it must not be missing."""
+    if ff.datasets.available()["mnist"].present:
+        return
+    if os.environ.get("CI") and os.environ.get("FEDFLIP_DATA"):
+        pytest.fail("MNIST is not in the folder FEDFLIP_DATA: run `fedflip data get mnist` before the tests")
+    pytest.skip("the files of MNIST are not here: `fedflip data get mnist`, or set FEDFLIP_DATA")

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -104,6 +105,13 @@ def test_the_import_writes_nothing_and_warns_of_nothing() -> None:
     words = [sys.executable, "-W", "error", "-X", "dev", "-c", "import fedflip"]
     told = subprocess.run(words, capture_output=True, text=True, timeout=60)
     assert (told.returncode, told.stdout, told.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("adapter", ["_ray_crew", "_mpi_crew", "_executor_crew"])
+def test_the_adapters_of_clusters_stay_below_150_lines(adapter: str) -> None:
+    """What they share is in other modules, so that the next engine is as little work."""
+    source = Path(fedflip.__file__).with_name(f"{adapter}.py").read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= 150
 
 
 def test_numpy_is_all_that_is_required() -> None:

@@ -31,7 +31,6 @@ the layers, channels and units of ``mnist-cnn``, but its convolutions are padded
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -83,16 +82,6 @@ ROWS = {
 }
 
 
-def need_mnist() -> None:
-    """Skips without MNIST; but CI fetches MNIST into a folder that it names, and there it must not be missing."""
-    entry = ff.datasets.available()["mnist"]
-    if entry.present:
-        return
-    if os.environ.get("CI") and os.environ.get("FEDFLIP_DATA"):
-        pytest.fail("MNIST is not in the folder FEDFLIP_DATA: run `fedflip data get mnist` before the tests")
-    pytest.skip("the files of MNIST are not here: `fedflip data get mnist`, or set FEDFLIP_DATA")
-
-
 class Pair(NamedTuple):
     """A native task and its twin."""
 
@@ -105,7 +94,7 @@ class Pair(NamedTuple):
 def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:
     row = ROWS[request.param]
     if request.param == "mnist-cnn":
-        need_mnist()
+        request.getfixturevalue("mnist")
     task = row.make_task(tmp_path_factory.mktemp("pictures"))
     made = {name: tuple(value.shape) for name, value in task.make_model().named_parameters()}
     assert made == {name: value.shape for name, value in task.first(1).items()}

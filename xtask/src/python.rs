@@ -96,6 +96,8 @@ pub(crate) fn step_torch(repo: &Repo) -> Result<(), TaskError> {
 /// The steps `flower` and `cluster`: what needs a large library besides, in short form.
 pub(crate) fn step_extra(repo: &Repo, extra: &'static Extra) -> Result<(), TaskError> {
     let tests = Tests::beside(repo, Beside::Extra(extra))?;
+    // The example for Flower trains on it.
+    tests.fetch(repo, "mnist")?;
     tests.pytest(repo, false, &[])?;
     tests.doctests(repo)?;
     Cmd::new(&tests.python).args(["-B", extra.benchmark, "--quick", "--json"]).run(repo)

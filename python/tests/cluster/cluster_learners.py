@@ -98,6 +98,16 @@ class Failing(Slow):
         return super().train(model, key)
 
 
+class Sharing(Slow):
+    """Its loss is the share of a GPU that its actor of Ray has."""
+
+    def train(self, model: Any, key: Any) -> tuple[Any, float]:
+        import ray
+
+        update, _ = super().train(model, key)
+        return update, float(ray.get_runtime_context().get_assigned_resources()["GPU"])
+
+
 class OddError(LearnerError):
     """An error that cannot be pickled."""
 

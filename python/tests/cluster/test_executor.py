@@ -1,4 +1,4 @@
-"""Executors: the standard library, loky and Dask."""
+"""Executors: the standard library, loky, Dask and Parsl."""
 
 from __future__ import annotations
 
@@ -36,6 +36,17 @@ def dask() -> Iterator[Executor]:
         distributed.Client(cluster) as client,
     ):
         yield client.get_executor()
+
+
+@pytest.fixture
+def parsl(tmp_path: Path) -> Iterator[Executor]:
+    concurrent = pytest.importorskip("parsl.concurrent")
+    from parsl import Config, HighThroughputExecutor
+
+    workers = HighThroughputExecutor(address="127.0.0.1", max_workers_per_node=2)
+    config = Config(executors=[workers], run_dir=str(tmp_path / "parsl"))
+    with concurrent.ParslPoolExecutor(config) as executor:
+        yield executor
 
 
 def traces(tmp_path: Path) -> str:
@@ -77,6 +88,10 @@ def test_dask_has_the_bytes_of_one_thread(expected: Path, dask: Executor) -> Non
 def test_loky_has_the_bytes_of_one_thread(expected: Path) -> None:
     loky = pytest.importorskip("loky")
     both(expected, ff.ExecutorCrew(lambda: loky.ProcessPoolExecutor(2), workers=2))
+
+
+def test_parsl_has_the_bytes_of_one_thread(expected: Path, parsl: Executor) -> None:
+    both(expected, ff.ExecutorCrew(parsl, workers=2))
 
 
 def test_a_pool_that_breaks_is_made_again(expected: Path) -> None:

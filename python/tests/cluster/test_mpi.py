@@ -1,4 +1,4 @@
-"""MPI: two ranks that train, a rank that is killed, and a run that resumes."""
+"""MPI: one and two ranks that train, a rank that is killed, and a run that resumes."""
 
 from __future__ import annotations
 
@@ -65,12 +65,13 @@ def expected(folder: Path, traces: Path) -> Path:
     return folder / "one"
 
 
-def test_the_command_line_has_the_bytes_of_one_thread(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_the_command_line_has_the_bytes_of_one_thread(tmp_path: Path, ranks: int) -> None:
     (tmp_path / "s.toml").write_text(SCENARIO)
     words = ["-m", "fedflip", "run", "s.toml", "--quiet", "--out"]
     subprocess.run([sys.executable, *words, "one", "--threads", "1"], cwd=tmp_path, check=True)
     done = subprocess.run(
-        mpirun(3, *words, "mpi", "--crew", "mpi"),
+        mpirun(ranks, *words, "mpi", "--crew", "mpi"),
         cwd=tmp_path,
         env=environment(),
         timeout=120,

@@ -16,7 +16,7 @@ from typing import Any
 
 import fedflip as ff
 import pytest
-from cluster_learners import Different, Failing, Slow
+from cluster_learners import Different, Failing, Sharing, Slow
 from run_bytes import assert_same
 
 ray = pytest.importorskip("ray")
@@ -59,7 +59,8 @@ def raylets() -> Iterator[Raylets]:
 
 @pytest.fixture(scope="module")
 def local() -> Iterator[None]:
-    ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+    # Ray only counts GPUs: none has to be there.
+    ray.init("local", num_cpus=2, num_gpus=1, include_dashboard=False, log_to_driver=False)
     yield
     ray.shutdown()
 
@@ -158,6 +159,15 @@ def test_an_actor_that_dies_starts_again(tmp_path: Path, local: None) -> None:
     ]
     # Three workers died, one a round, and came back as other processes: the last one perhaps too late.
     assert 2 + 2 <= len(crew.workers_joined) <= 2 + 3
+
+
+def test_workers_share_a_gpu(tmp_path: Path, local: None) -> None:
+    # There are processors for eight actors, and half a GPU for two.
+    crew = ff.RayCrew(num_cpus=0.25, num_gpus=0.5)
+    learner = Sharing(str(tmp_path), secs=0)
+    run = ff.simulate(learner, plan="full", rounds_max=2, crew=crew, progress=False)
+    assert len(crew.workers_joined) == 2
+    assert run.rounds["train_loss"][1:].tolist() == [0.5, 0.5]
 
 
 def test_errors_of_a_learner_name_device_and_round(tmp_path: Path, local: None) -> None:
