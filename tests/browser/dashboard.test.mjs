@@ -168,7 +168,7 @@ describe("a run that has not ended", () => {
     await page.emulateMedia({ media: "print", colorScheme: "dark" });
     await until(page, () => getComputedStyle(document.body).backgroundColor === "rgb(255, 255, 255)");
     assert.ok((await inked(page, ACCURACY, "--c6")) > 30, "the curve takes the colour of paper");
-    // In one go, because the run goes on.
+    // In one go, because the run continues.
     const cut = await page.evaluate(() => [...document.querySelectorAll(".scroll")].filter((area) => getComputedStyle(area).overflow !== "visible" || area.scrollHeight > area.clientHeight).map((area) => area.ariaLabel));
     assert.deepEqual(cut, []);
     for (const control of ["#search", "#previous", "#next"]) assert.ok(await page.locator(control).isHidden(), control);
