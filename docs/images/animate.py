@@ -1,6 +1,8 @@
 """Join the screenshots of record.mjs into one animated GIF. It needs Pillow.
 
     python3 docs/images/animate.py FOLDER docs/images/dashboard.gif
+
+The last frame is also saved as a PNG with the same name, for readers who prefer no motion.
 """
 
 import sys
@@ -27,6 +29,7 @@ def main(folder: str, target: str) -> None:
     frames = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
     millis = [FRAME_MILLIS] * (len(frames) - 1) + [LAST_FRAME_MILLIS]
     frames[0].save(target, save_all=True, append_images=frames[1:], duration=millis, loop=0, optimize=True)
+    frames[-1].save(Path(target).with_suffix(".png"), optimize=True)
     print(f"{target}: {len(frames)} frames, {Path(target).stat().st_size / 1e6:.2f} MB")
 
 

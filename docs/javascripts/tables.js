@@ -1,7 +1,7 @@
-// Tables that are wider than the page scroll. The keyboard reaches them, too.
+// Tables and formulas that are wider than the page scroll. The keyboard reaches them, too.
 (function () {
   function mark() {
-    for (const wrap of document.querySelectorAll(".md-typeset__scrollwrap")) {
+    for (const wrap of document.querySelectorAll(".md-typeset__scrollwrap, div.arithmatex")) {
       if (wrap.scrollWidth > wrap.clientWidth) wrap.tabIndex = 0;
       else wrap.removeAttribute("tabindex");
     }

@@ -49,6 +49,46 @@ for (const [look, options] of Object.entries(LOOKS)) {
   });
 }
 
+test("the dashboard moves only where motion is liked", async () => {
+  const { page, close } = await watchedPage(browser, dashboard.url);
+  const moving = () => document.getAnimations().length;
+  await page.locator(".state[data-state=running]").waitFor();
+  assert.ok((await page.evaluate(moving)) > 0);
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  assert.equal(await page.evaluate(moving), 0);
+  await close();
+});
+
+// What axe-core cannot see, because the charts are canvases: the colours of curves, and of the bars on their track.
+const DRAWN = { "--card": ["--muted", "--target", ...Array.from({ length: 9 }, (_, place) => `--c${place}`)], "--grid": ["--compute", "--upload"] };
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`the charts of the dashboard stand out from their ground in ${colorScheme} colours`, async () => {
+    const { page, close } = await watchedPage(browser, dashboard.url, { colorScheme });
+    for (const [ground, colours] of Object.entries(DRAWN)) {
+      for (const colour of colours) {
+        const [one, other] = await page.evaluate((names) => names.map((name) => getComputedStyle(document.documentElement).getPropertyValue(name)), [ground, colour]);
+        assert.ok(contrast(one, other) >= 3, `${colour} (${other}) on ${ground} (${one}): ${contrast(one, other).toFixed(2)}`);
+      }
+    }
+    await close();
+  });
+}
+
+// The contrast of two colours by WCAG, each written as #rrggbb.
+function contrast(...colours) {
+  const [dark, light] = colours.map(luminance).sort((a, b) => a - b);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+function luminance(colour) {
+  const [red, green, blue] = colour.match(/[0-9a-f]{2}/gi).map((part) => {
+    const share = parseInt(part, 16) / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
 test("the check finds a barrier", async () => {
   const { page, close } = await watchedPage(browser, report);
   await page.evaluate(() => document.body.append(Object.assign(new Image(), { src: "data:," })));

@@ -162,6 +162,20 @@ describe("a run that has not ended", () => {
     await until(page, () => getComputedStyle(document.body).backgroundColor === "rgb(246, 247, 249)");
     assert.ok((await inked(page, ACCURACY, "--c6")) > 30, "the curve takes the other theme's colour");
   }, { colorScheme: "dark" });
+
+  open("prints in light colours, whole and without controls", async (page) => {
+    await page.setViewportSize({ width: 718, height: 1000 });
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    await until(page, () => getComputedStyle(document.body).backgroundColor === "rgb(255, 255, 255)");
+    assert.ok((await inked(page, ACCURACY, "--c6")) > 30, "the curve takes the colour of paper");
+    // In one go, because the run continues.
+    const cut = await page.evaluate(() => [...document.querySelectorAll(".scroll")].filter((area) => getComputedStyle(area).overflow !== "visible" || area.scrollHeight > area.clientHeight).map((area) => area.ariaLabel));
+    assert.deepEqual(cut, []);
+    for (const control of ["#search", "#previous", "#next"]) assert.ok(await page.locator(control).isHidden(), control);
+    assert.ok(await page.locator("#range").isVisible());
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= 718, `${wide} pixels on paper`);
+  }, { colorScheme: "dark" });
 });
 
 test("a lost connection is said and comes back by itself", async () => {

@@ -21,6 +21,24 @@ before(async () => {
 after(() => browser?.close());
 
 const figure = (page, title) => page.locator(`#planner-figures > div:has(dt:text-is("${title}")) .planner-value`).textContent();
+const SECS = { µs: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600 };
+
+async function secs(page, title) {
+  const [number, unit] = (await figure(page, title)).split(" ");
+  return Number(number) * SECS[unit];
+}
+
+// The mean round time, the time to the target and the sum of all bars, read off the axis.
+async function outcome(page) {
+  const sum = await page.locator("svg.planner-chart").evaluate((chart) => {
+    const [bottom, , , , top] = [...chart.querySelectorAll("line")].map((line) => Number(line.getAttribute("y1")));
+    const largest = Number(chart.querySelectorAll("text[text-anchor=end]")[4].textContent);
+    const heights = [...chart.querySelectorAll("rect.planner-bar")].map((bar) => Number(bar.getAttribute("height")));
+    return (heights.reduce((sum, height) => sum + height) * largest) / (bottom - top);
+  });
+  return [await secs(page, "Mean round time"), await secs(page, "Time to the target"), sum];
+}
+
 const bars = (page) => page.locator("rect.planner-bar").count();
 
 // Opens the page, waits for the plan, and closes it with nothing wrong.
@@ -79,6 +97,38 @@ describe("the planner in the page", { skip }, () => {
     await page.getByRole("button", { name: "exact", exact: true }).click();
     await until(page, () => document.querySelector("#planner-rule").textContent.startsWith("q = a·√(ρ/c)"));
     assert.equal(await page.locator("#planner-scheme").inputValue(), "exact");
+  });
+
+  open("moves times and bars with the bandwidth, the overhead and the sampling variance", async (page) => {
+    await page.locator("#planner-fleet").fill(FLEET);
+    await until(page, () => document.querySelectorAll("rect.planner-bar").length === 3);
+    let last = await outcome(page);
+    // What becomes of the mean round time, the time to the target and the bars: 1 for more, -1 for less.
+    for (const [control, option, presses, ...signs] of [
+      ["bandwidth_mbps", "--bandwidth", ["PageDown"], 1, 1, -1],
+      ["overhead_secs", "--overhead-secs", Array(4).fill("PageUp"), 1, 1, 1],
+      ["variance", "--variance", Array(3).fill("ArrowRight"), -1, 1, -1],
+    ]) {
+      await page.locator(`#planner-${control}_slider`).focus();
+      for (const key of presses) await page.keyboard.press(key);
+      const setting = `${option} ${await page.locator(`#planner-${control}`).inputValue()}`;
+      await until(page, (setting) => `${document.querySelector("#planner-command").textContent} `.includes(`${setting} `), setting);
+      const now = await outcome(page);
+      assert.deepEqual(now.map((value, place) => Math.sign(value - last[place])), signs, `${setting}: ${last} became ${now}`);
+      // The heights of all bars are the q, which add up to the devices of a round.
+      assert.ok(Math.abs(now[2] / Number(await figure(page, "Devices per round")) - 1) < 0.01, `${now}`);
+      last = now;
+    }
+  }, { fragment: "#alpha=28.474&beta=2.2043" });
+
+  open("prints its plan without its controls", async (page) => {
+    await page.emulateMedia({ media: "print" });
+    assert.equal(await page.locator("#planner").locator("input, textarea, select").filter({ visible: true }).count(), 0);
+    assert.ok(await page.locator("#planner-save").isHidden());
+    for (const part of ["#planner-figures", "#planner-chart svg", "#planner-command"]) assert.ok(await page.locator(part).isVisible(), part);
+    await page.getByText("Table of devices").click();
+    const cut = await page.locator(".planner-scroll").evaluateAll((areas) => areas.filter((area) => area.scrollHeight > area.clientHeight || getComputedStyle(area).overflow !== "visible").length);
+    assert.equal(cut, 0);
   });
 
   open("answers a wrong fleet with line, column, value and remedy", async (page) => {

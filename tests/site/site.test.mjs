@@ -18,6 +18,7 @@ const MATHS = "explanation/mathematics.html";
 const PAGES = ["index.html", "start/command-line.html", MATHS, "reference/command-line.html", "reference/python-api/plan.html", "planner.html"];
 // Every page of the site but the redirects and the page for wrong addresses.
 const ALL_PAGES = readdirSync(SITE, { recursive: true }).filter((place) => place.endsWith(".html") && place !== "404.html").sort();
+const WINDOW = { width: 1280, height: 900 };
 const PHONE = { viewport: { width: 390, height: 844 } };
 
 let browser, server, home;
@@ -143,25 +144,53 @@ describe("no page is wider than a phone", () => {
   }
 });
 
-test("no page at all has barriers in light colours", async () => {
+// Other looks of some pages are below.
+const LOOKS = {
+  "in light colours": { colorScheme: "light", scheme: "default", viewport: WINDOW },
+  "in dark colours on a phone": { colorScheme: "dark", scheme: "slate", ...PHONE },
+};
+
+test("no page at all has barriers in light colours, nor in dark colours on a phone", async () => {
   const { page, close } = await watchedPage(browser, `${home}index.html`, { reducedMotion: "reduce" });
   assert.ok(ALL_PAGES.length > 30, `${ALL_PAGES}`);
   const found = {};
   for (const place of ALL_PAGES) {
     await page.goto(home + place);
-    const wrong = await barriers(page);
-    if (wrong.length) found[place] = wrong;
+    for (const [look, { colorScheme, scheme, viewport }] of Object.entries(LOOKS)) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize(viewport);
+      await until(page, (scheme) => document.body.dataset.mdColorScheme === scheme, scheme);
+      const wrong = await barriers(page);
+      if (wrong.length) found[`${place} ${look}`] = wrong;
+    }
   }
   assert.deepEqual(found, {});
   await close();
 });
 
 describe("no page has barriers", () => {
-  for (const colorScheme of ["light", "dark"]) {
-    for (const place of PAGES) {
-      open(`${colorScheme} ${place}`, place, async (page) => {
-        assert.deepEqual(await barriers(page), []);
-      }, { colorScheme, reducedMotion: "reduce" });
-    }
+  for (const place of PAGES) {
+    open(`dark ${place}`, place, async (page) => {
+      assert.deepEqual(await barriers(page), []);
+    }, { colorScheme: "dark", reducedMotion: "reduce" });
+  }
+
+  open("dark on paper", "start/command-line.html", async (page) => {
+    await page.emulateMedia({ media: "print" });
+    assert.deepEqual(await barriers(page), []);
+    assert.ok(await page.locator(".md-header").isHidden());
+  }, { colorScheme: "dark" });
+});
+
+describe("nothing moves where motion is not liked", () => {
+  for (const place of ["index.html", "planner.html"]) {
+    open(`still ${place}`, place, async (page) => {
+      const moving = () => page.locator("*").evaluateAll((all) =>
+        all.flatMap((element) => [null, "::before", "::after"].map((part) => getComputedStyle(element, part)))
+          .filter(({ animationName, transitionDuration }) => animationName !== "none" || /[1-9]/.test(transitionDuration)).length);
+      assert.ok((await moving()) > 0);
+      await page.emulateMedia({ reducedMotion: "reduce" });
+      assert.equal(await moving(), 0);
+    }, { reducedMotion: "no-preference" });
   }
 });

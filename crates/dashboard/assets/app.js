@@ -213,7 +213,7 @@ function notify(text, tone) {
 
 startFleet();
 setInterval(tick, 500);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+matchMedia("screen and (prefers-color-scheme: dark)").addEventListener("change", () => {
   [...metricCharts, ...charts].forEach(({ chart }) => chart.build());
 });
 follow({
