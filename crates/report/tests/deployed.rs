@@ -155,7 +155,7 @@ fn a_plan_that_was_made_after_a_given_target_is_not_compared_with_the_rounds_bef
     assert!(!html(&early, None).contains("planned 50 %"));
     let late = read("loss=0.125");
     assert!(late.problems.is_empty(), "{:?}", late.problems);
-    assert!(html(&late, None).contains("phone-0: planned 50 %, took part in 0 of 2 rounds"));
+    assert!(html(&late, None).contains("phone-0: planned 50 %, took part in 1 of 2 rounds"));
 }
 
 #[test]
