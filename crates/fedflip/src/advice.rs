@@ -93,6 +93,9 @@ pub(crate) fn report_hint(error: &ReportError) -> String {
             format!("did you mean --target {name}=VALUE?")
         }
         ReportError::NoSuchMetric { known, .. } => format!("--target takes one of {}", known.join(", ")),
+        ReportError::NoShare { metric, .. } => {
+            format!("it must be a share from 1e-9 to 1: 70 % {metric} is 0.7")
+        }
         // A drawing is all that is left.
         _ => "--format svg writes it as text, which needs no drawing".to_owned(),
     }

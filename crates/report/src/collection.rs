@@ -27,7 +27,7 @@ pub struct SchemeRuns {
     pub runs: Vec<RunView>,
     /// The time to the target over all seeds.
     pub standing: Standing,
-    /// Of the first run; none if they cannot be read.
+    /// Of the first run; none if they cannot be read, or if their plan is of after a target that was given.
     pub devices: Option<Devices>,
 }
 
@@ -197,7 +197,8 @@ impl Collection {
         if let Some(chosen) = chosen
             && !groups.iter().any(shown)
         {
-            problems.push(problem::of(&format!("round {chosen}: no run here has it")));
+            let before = if target.is_some() { " before the target" } else { "" };
+            problems.push(problem::of(&format!("round {chosen}: no run here has it{before}")));
         }
         Ok(Self { groups, problems })
     }

@@ -32,6 +32,14 @@ pub enum ReportError {
         /// Those that there are.
         known: Vec<String>,
     },
+    /// A target outside the values of its metric.
+    #[error("the target is {at}, and {metric} is a share")]
+    NoShare {
+        /// The metric as the runs declare it.
+        metric: String,
+        /// The value that was asked for.
+        at: f64,
+    },
     /// A figure that cannot be turned into pixels.
     #[error("the figure {name} cannot be drawn: {problem}")]
     Draw {

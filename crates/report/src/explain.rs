@@ -28,7 +28,7 @@ pub struct RoundModel {
 pub struct Explained<'a> {
     /// The scheme that the predictions are for.
     pub scheme: &'a SchemeRuns,
-    /// The last plan, which the folder has.
+    /// The last plan of what is shown.
     pub plan: &'a HeldPlan,
     /// The sampling variance C(q) = Σ a²/q.
     pub sampling_variance: Option<f64>,

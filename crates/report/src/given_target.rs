@@ -5,14 +5,14 @@
 
 use std::str::FromStr;
 
-use fedflip_fleet::{Direction, nearest};
+use fedflip_fleet::{Direction, Display, MetricInfo, nearest};
 use fedflip_record::{Header, Target, TargetMode};
 
 use crate::error::ReportError;
 use crate::problem;
 use crate::run_view::RunView;
 
-/// The value of a metric that all times are to. Whether it is reached from above follows from each run's metrics.
+/// The value of a metric that all times are to. Whether it is reached from above follows from each run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GivenTarget {
     /// The name of the metric.
@@ -39,22 +39,32 @@ impl FromStr for GivenTarget {
 impl GivenTarget {
     /// The target of a run; none if the run does not have the metric.
     pub(crate) fn of(&self, header: &Header) -> Option<Target> {
-        let info = header.metrics.iter().find(|info| info.name == self.metric)?;
-        let mode = match info.better {
-            Direction::Larger => TargetMode::Max,
-            Direction::Smaller => TargetMode::Min,
-        };
+        let info = self.info(header)?;
+        // Somebody may have given a mode with the run's own target.
+        let own = header.stop.as_ref().filter(|own| own.metric == self.metric);
+        let mode = own.map_or_else(
+            || match info.better {
+                Direction::Larger => TargetMode::Max,
+                Direction::Smaller => TargetMode::Min,
+            },
+            |own| own.mode,
+        );
         Some(Target { metric: self.metric.clone(), at: self.at, mode })
     }
 
-    /// Leaves out the runs without the metric; an error if that is all of them.
+    /// The metric as a run declares it.
+    fn info<'a>(&self, header: &'a Header) -> Option<&'a MetricInfo> {
+        header.metrics.iter().find(|info| info.name == self.metric)
+    }
+
+    /// Leaves out the runs without the metric; an error if that is all of them, or if their metric has no such value.
     pub(crate) fn only(
         &self,
         runs: Vec<RunView>,
         problems: &mut Vec<String>,
     ) -> Result<Vec<RunView>, ReportError> {
         let (with, without): (Vec<_>, Vec<_>) =
-            runs.into_iter().partition(|run| self.of(&run.header).is_some());
+            runs.into_iter().partition(|run| self.info(&run.header).is_some());
         if with.is_empty() && !without.is_empty() {
             let names = without.iter().flat_map(|run| &run.header.metrics).map(|info| info.name.to_string());
             let mut known: Vec<String> = names.collect();
@@ -62,6 +72,17 @@ impl GivenTarget {
             known.dedup();
             let nearest = nearest(&self.metric, &known).cloned();
             return Err(ReportError::NoSuchMetric { metric: self.metric.clone(), nearest, known });
+        }
+        // As in scenarios.
+        let is_share =
+            |run: &RunView| self.info(&run.header).is_some_and(|info| info.display == Display::Share);
+        if !(1e-9..=1.0).contains(&self.at) && with.iter().any(is_share) {
+            return Err(ReportError::NoShare { metric: self.metric.clone(), at: self.at });
+        }
+        if with.is_empty() {
+            problems.push(problem::of(
+                &"the target is not used: there are only pilots here, which keep their own",
+            ));
         }
         let left_out = |run: &RunView| {
             problem::about(&run.folder, &format!("left out: its evaluations have no {}", self.metric))

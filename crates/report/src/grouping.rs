@@ -153,9 +153,10 @@ fn by_scheme(runs: Vec<RunView>, problems: &mut Vec<String>) -> Vec<SchemeRuns> 
         *number += 1;
         let scheme = if *number == 1 { scheme } else { format!("{scheme} ({number})") };
         let runs = once_each(runs, |copy, first| tell(problems, left_out(copy, first)));
+        let going_on = runs.iter().filter(|run| run.is_going_on()).count();
         let standing = Standing::of(&runs.iter().map(RunView::summary).collect::<Vec<_>>());
-        let read = runs.first().map(|run| Devices::read(&run.folder, &run.config));
-        let devices = read.and_then(|read| read.map_err(|problem| tell(problems, problem)).ok());
+        let standing = Standing { going_on, ..standing };
+        let devices = devices(&runs).and_then(|read| read.map_err(|problem| tell(problems, problem)).ok());
         SchemeRuns { scheme, runs, standing, devices }
     };
     let mut schemes: Vec<SchemeRuns> = schemes.into_iter().map(of_scheme).collect();
@@ -165,6 +166,17 @@ fn by_scheme(runs: Vec<RunView>, problems: &mut Vec<String>) -> Vec<SchemeRuns> 
         a_rank.cmp(&b_rank).then(a_hours.total_cmp(&b_hours))
     });
     schemes
+}
+
+/// The devices of a scheme's first run. The plan in a folder is the last one: there is nothing to compare it with where a
+/// run is shown only until an earlier plan.
+fn devices(runs: &[RunView]) -> Option<Result<Devices, String>> {
+    let later = runs.iter().find(|run| run.replanned_later).map(|run| {
+        let what =
+            "its plan was replaced after the report's target, so participation under this plan is left out";
+        Err(problem::about(&run.folder, what))
+    });
+    later.or_else(|| runs.first().map(|run| Devices::read(&run.folder, &run.config)))
 }
 
 /// Whole results first, then lower bounds, then diverged ones; each by hours.

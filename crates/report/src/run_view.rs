@@ -78,6 +78,8 @@ pub struct RunView {
     pub plans: Vec<HeldPlan>,
     /// Whether the target was given for the report: the run is then shown until it reaches that target.
     pub has_given_target: bool,
+    /// Whether the plan was replaced after the target that was given: the plan in the folder is then not one of those here.
+    pub replanned_later: bool,
     /// Whether rounds name devices that the header does not have.
     strangers: bool,
 }
@@ -137,6 +139,7 @@ impl RunView {
             lost: Vec::new(),
             config: Config::default(),
             has_given_target,
+            replanned_later: false,
             strangers: false,
         }
     }
@@ -144,6 +147,7 @@ impl RunView {
     fn add(&mut self, line: Line) {
         // What comes after a target that was given for the report is not part of the way to it.
         if self.has_given_target && self.summary().reached() {
+            self.replanned_later |= matches!(line, Line::Replan(_));
             return;
         }
         self.fold.add(&line);
@@ -209,6 +213,11 @@ impl RunView {
         &self.fold.summary
     }
 
+    /// Whether the run is in progress. One that ended at a target of its own has no end here, but something to say of it.
+    pub fn is_going_on(&self) -> bool {
+        self.summary().end.is_none() && self.detail.is_none()
+    }
+
     /// How often a device took part.
     pub fn participations(&self, device: usize) -> u64 {
         self.participations.get(device).copied().unwrap_or(0)
@@ -227,7 +236,7 @@ impl RunView {
     /// Whether it ran on real devices, so that its time is real time.
     pub fn is_deployed(&self) -> bool {
         // Only real devices have a plan replaced: that told before headers did.
-        self.header.deployed.is_some() || self.plans.len() > 1
+        self.header.deployed.is_some() || self.plans.len() > 1 || self.replanned_later
     }
 
     /// What it was planned with: as its records say, or else as its scenario does.

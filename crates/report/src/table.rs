@@ -43,9 +43,9 @@ impl Cell {
         Self::number(hours, |hours| duration(3600.0 * hours))
     }
 
-    /// A ratio, such as `1.27×`.
+    /// A ratio, such as `1.27×`; a dash where it is to no time at all.
     pub fn ratio(ratio: Option<f64>) -> Self {
-        Self::number(ratio, times)
+        Self::number(ratio.filter(|ratio| ratio.is_finite()), times)
     }
 
     /// A number with all its digits, for programs.

@@ -205,52 +205,6 @@ fn what_cannot_be_read_is_said_and_the_rest_is_shown() {
 }
 
 #[test]
-fn a_given_target_takes_the_place_of_those_of_the_runs() {
-    let runs = Runs::new();
-    // The loss is 2 / round. All runs reach accuracies of their own.
-    runs.add("runs/exact-seed1", &Run::default());
-    let other = runs.add("runs/full-seed1", &Run { scheme: "full", secs: 9.0, ..Run::default() });
-    alter(&other, "run.toml", "[stop]\n", "[stop]\nmetric = \"accuracy\"\nat = 0.8\nmode = \"max\"\n");
-    runs.add("runs/uniform-seed1", &Run { scheme: "uniform", rounds: 3, ..Run::default() });
-    runs.add("pilots/full-seed9", &Run { scheme: "full", seed: 9, target_loss: Some(0.6), ..Run::default() });
-    let read =
-        |target: &str| Collection::read(&[runs.path().to_owned()], None, Some(&target.parse().unwrap()));
-    let collection = read("loss=0.25").unwrap();
-    let [group] = collection.groups.as_slice() else { panic!("{:?}", collection.groups) };
-    let found = |name: &str| {
-        let scheme = group.scheme(name).unwrap();
-        (scheme.standing.reached, scheme.runs[0].summary().rounds, scheme.runs[0].round_secs.len())
-    };
-    assert_eq!((found("exact"), found("full")), ((1, 8, 5), (1, 8, 5)), "the loss of round 8 is 0.25");
-    assert_eq!(found("uniform").0, 0, "its own target came first");
-    assert_eq!(group.pilots[0].summary().rounds, 20, "a pilot has a loss of its own");
-    assert_eq!(group.target_words(), "loss 0.250");
-    let table = time_to_target::table(group, group.scheme("exact")).unwrap();
-    let texts: Vec<Vec<String>> =
-        table.rows.iter().map(|row| row.iter().map(fedflip_report::Cell::shown).collect()).collect();
-    assert_eq!(texts[0][..4], ["exact", "16 s", "–", "1.00×"]);
-    assert_eq!(texts[1][..4], ["full", "72 s", "–", "4.50×"]);
-    assert_eq!(texts[2][..4], ["uniform", "> 6 s", "–", "> 0.38×"]);
-    assert!(table.note.starts_with("The target was given for this report"), "{}", table.note);
-    assert!(html(&collection, None).contains("ended before the report's target"));
-    for format in FORMATS {
-        assert!(!files(&collection, format.name).is_empty(), "{format:?}");
-    }
-    // Of a metric that no run has, the nearest name is told; runs that lack it are left out.
-    let Err(ReportError::NoSuchMetric { nearest, known, .. }) = read("acuracy=0.5") else {
-        panic!("no error")
-    };
-    assert_eq!(
-        (nearest.as_deref(), known),
-        (Some("accuracy"), vec!["accuracy".to_owned(), "loss".to_owned()])
-    );
-    runs.add("runs/other", &Run { scheme: "auto", metric: "rmse", ..Run::default() });
-    let collection = read("accuracy=0.5").unwrap();
-    assert!(problems(&collection)[0].contains("other: left out: its evaluations have no accuracy"));
-    assert_eq!(collection.groups[0].schemes.len(), 3);
-}
-
-#[test]
 fn nothing_to_show_is_an_error_with_a_reason() {
     let runs = Runs::new();
     let error = Collection::read(&[runs.path().join("gone")], None, None).unwrap_err();

@@ -135,6 +135,29 @@ fn plans_stand_one_after_another_with_their_reasons() {
     assert_eq!(Explained::of(&group.schemes[0]).unwrap().plan.made.expected_participants, 0.75);
 }
 
+/// The folder has a later plan than the rounds that are shown: neither is compared with the other.
+#[test]
+fn a_plan_that_was_made_after_a_given_target_is_not_compared_with_the_rounds_before() {
+    let runs = Runs::new();
+    // Without a word of devices in its header. The loss is 2 / round.
+    let folder = runs.add("run", &Run { replans: vec![replan(14, "laptop-0 came", 1.5)], ..Run::default() });
+    let read = |target: &str| {
+        let target = target.parse().unwrap();
+        Collection::read(&[runs.path().to_owned()], None, Some(&target)).unwrap()
+    };
+    let early = read("loss=0.25");
+    let scheme = &early.groups[0].schemes[0];
+    assert!(scheme.runs[0].is_deployed() && early.groups[0].time() == "real time");
+    assert_eq!((scheme.runs[0].plans.len(), scheme.rounds_of_plan()), (1, 8));
+    assert!(scheme.devices.is_none() && deployed::devices_table(&early.groups[0]).is_none());
+    let [problem] = early.problems.as_slice() else { panic!("{:?}", early.problems) };
+    assert!(problem.contains(&folder.display().to_string()) && problem.contains("after the report's target"));
+    assert!(!html(&early, None).contains("planned 50 %"));
+    let late = read("loss=0.125");
+    assert!(late.problems.is_empty(), "{:?}", late.problems);
+    assert!(html(&late, None).contains("phone-0: planned 50 %, took part in 1 of 2 rounds"));
+}
+
 #[test]
 fn devices_are_counted_with_how_often_they_were_there() {
     let runs = Runs::new();

@@ -39,6 +39,11 @@ fn times_are_to_a_target_that_is_given() {
     );
     let said = refused("report c --target loss --format text");
     assert!(said.contains("METRIC=VALUE, such as loss=0.5"), "{said}");
+    let said = refused("report c --target accuracy=70 --format text");
+    assert!(
+        said.contains("the target is 70, and accuracy is a share") && said.contains("70 % accuracy is 0.7"),
+        "{said}"
+    );
 }
 
 /// A report or an export never replaces what a run needs to continue.

@@ -95,8 +95,9 @@ fn of_certificates(problem: &str) -> Option<NetError> {
     ];
     if let Some((_, why)) = problem.split_once("invalid peer certificate") {
         let short = why.to_lowercase().replace(' ', "");
-        let found = DOUBTS.iter().find(|(text, _)| short.contains(text)).map(|(_, doubt)| doubt.clone());
-        let doubt = found.or_else(|| of_name(why)).unwrap_or(Doubt::Unfit);
+        let known = || DOUBTS.iter().find(|(text, _)| short.contains(text)).map(|(_, doubt)| doubt.clone());
+        // Names go first, because a name may hold any of these words.
+        let doubt = of_name(why).or_else(known).unwrap_or(Doubt::Unfit);
         return Some(NetError::ServerNotTrusted { doubt });
     }
     let (_, alert) = problem.split_once("fatal alert: ")?;
@@ -166,6 +167,12 @@ mod tests {
                 "invalid peer certificate: certificate not valid for name \"a\"; certificate is only valid for \
                  DnsName(\"b.example\"), IpAddress(10.0.0.1) or IpAddress(::1)",
                 "is not for a, by which it was called, but for b.example, 10.0.0.1, ::1",
+                false,
+            ),
+            (
+                "invalid peer certificate: certificate not valid for name \"expired.lab\"; certificate is only valid for \
+                 DnsName(\"unknownissuer.lab\")",
+                "is not for expired.lab, by which it was called, but for unknownissuer.lab",
                 false,
             ),
             ("http2 error: received fatal alert: CertificateRevoked", "was revoked", true),

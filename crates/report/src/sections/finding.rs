@@ -23,8 +23,8 @@ pub(super) fn sentences(group: &Group) -> Option<String> {
     };
     let slower = others.iter().filter(|scheme| !is_near(scheme)).filter(says).filter_map(|scheme| {
         let least = if scheme.standing.is_lower_bound() { "more than " } else { "" };
-        let ratio = significant(hours(scheme)?.mean / best.mean, 3);
-        Some(format!("{} takes {least}{ratio} times as long", scheme.scheme))
+        let ratio = Some(hours(scheme)?.mean / best.mean).filter(|ratio| ratio.is_finite())?;
+        Some(format!("{} takes {least}{} times as long", scheme.scheme, significant(ratio, 3)))
     });
     let slower: Vec<String> = slower.collect();
     let silent = others.iter().filter(|scheme| !is_near(scheme) && !says(scheme));

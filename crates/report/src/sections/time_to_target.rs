@@ -46,11 +46,13 @@ fn row(group: &Group, scheme: &SchemeRuns, best: Option<f64>, reference: Option<
     let with_pilots = hours.map(|hours| hours + hours_before(group, &scheme.scheme));
     // The spread of runs that were cut off says nothing.
     let spread = standing.hours.filter(|_| bound == Bound::Exact).and_then(|hours| hours.std);
-    let state = match (standing.diverged, standing.going_on) {
-        (0, 0) => String::new(),
-        (0, going_on) => format!(", {going_on} not over"),
-        (diverged, _) => format!(", {diverged} diverged"),
-    };
+    let ended = standing.seeds - standing.reached - standing.diverged - standing.going_on;
+    // Without a given target the end of such a run, a cap, is in the list of runs.
+    let missed = if has_given_target(group) { ended } else { 0 };
+    let states =
+        [(standing.diverged, "diverged"), (standing.going_on, "not over"), (missed, "did not reach it")];
+    let states = states.iter().filter(|(runs, _)| *runs > 0);
+    let state: String = states.map(|(runs, state)| format!(", {runs} {state}")).collect();
     let reached = Cell {
         text: format!("{} of {}{state}", standing.reached, standing.seeds),
         ..Cell::count(standing.reached as u64)
@@ -115,20 +117,24 @@ fn evaluated_on(group: &Group) -> String {
 
 /// What a target that was given for the report does to the runs.
 fn given_target_note(group: &Group) -> &'static str {
-    match group.runs().any(|run| run.has_given_target) {
+    match has_given_target(group) {
         true => {
-            "The target was given for this report: runs are shown to the first evaluation that reaches it, and those that \
-             are not over ended before it. "
+            "The target was given for this report: each run is shown to the first evaluation that reaches it. A run that \
+             ended before that did not reach it, and a run in progress is not over. "
         }
         false => "",
     }
+}
+
+fn has_given_target(group: &Group) -> bool {
+    group.runs().any(|run| run.has_given_target)
 }
 
 /// Whether the table counts pilots, and where.
 fn pilots_note(group: &Group) -> String {
     match pilot_hours(group).map(|hours| duration(3600.0 * hours)) {
         Some(time) if group.setting.keeps_pilots() => format!(
-            "schemes that need α and β went on from their pilots, a pair of which takes {time} and is counted"
+            "schemes that need α and β continued from their pilots, a pair of which takes {time} and is counted"
         ),
         Some(time) => format!(
             "a pair of pilots takes {time}, counted under “with pilots” for schemes that need α and β"
