@@ -71,6 +71,10 @@ fn refused(error: &ReportError, target: Option<&str>) -> Failure {
             let remedy = one_of(nearest.as_deref(), known);
             Python::attach(|py| Failure::input(error, remedy).at("target").of(py, target))
         }
+        ReportError::NoShare { metric, .. } => {
+            let remedy = format!("give a share from 1e-9 to 1: 70 % {metric} is 0.7");
+            Python::attach(|py| Failure::input(error, remedy).at("target").of(py, target))
+        }
         _ => Failure::other(error, "choose another format"),
     }
 }
