@@ -85,8 +85,7 @@ pub struct RunView {
 }
 
 impl RunView {
-    /// Reads a run's folder. What is wrong is added to
-    /// `problems`; none if not even the header can be read.
+    /// Reads a run's folder; none if not even the header can be read. What is wrong is added to `problems`.
     pub(crate) fn read(folder: &Path, chosen: Chosen<'_>, problems: &mut Vec<String>) -> Option<Self> {
         let records = folder.join(RECORDS);
         let mut view: Option<Self> = None;
