@@ -177,6 +177,7 @@ describe("no page has barriers", () => {
 
   open("dark on paper", "start/command-line.html", async (page) => {
     await page.emulateMedia({ media: "print" });
+    assert.equal(await page.evaluate(() => document.getAnimations().length), 0, "no colour is on its way");
     assert.deepEqual(await barriers(page), []);
     assert.ok(await page.locator(".md-header").isHidden());
   }, { colorScheme: "dark" });
