@@ -121,6 +121,25 @@ fn milestones_lie_between_the_first_value_and_the_target() {
     assert_eq!((secs(full["hours_to_0.8"]), full["hours_to_0.6"]), (24.0, ""));
 }
 
+/// Where no run came to the target, the values are those that were reached: a table of dashes says nothing.
+#[test]
+fn milestones_end_where_the_best_scheme_ended() {
+    let runs = Runs::new();
+    for (scheme, rounds) in [("exact", 4), ("full", 2)] {
+        let end = Some(EndReason::VirtualTimeMax);
+        runs.add(scheme, &Run { metric: "rmse", scheme, rounds, end, ..Run::default() });
+    }
+    let collection = runs.read();
+    let once = file(&collection, "csv", "milestones.csv");
+    let heads = "scheme,hours_to_1.6,hours_to_1.4,hours_to_1.2,hours_to_1.0,hours_to_0.8\n";
+    assert!(once.starts_with(heads), "{once}");
+    let [full, exact] = &rows(&once)[..] else { panic!("{once}") };
+    assert!(exact.values().all(|cell| !cell.is_empty()), "{once}");
+    assert_eq!((full["hours_to_1.4"].is_empty(), full["hours_to_1.0"]), (false, ""));
+    // Four evaluations have no mean of ten.
+    assert!(files(&collection, "csv").iter().all(|file| file.path != "milestones-mean.csv"));
+}
+
 #[test]
 fn the_name_of_a_metric_is_no_path() {
     let collection = regression("../top/5 error");

@@ -38,11 +38,12 @@ pub(super) fn on_average(Material { group, .. }: &Material<'_>) -> Option<Block>
     )))
 }
 
-/// A row a scheme: how long it took to each value of the target's metric; none without a target.
+/// A row a scheme: how long it took to each value of the target's metric. None without a target, or where no scheme reached
+/// any of the values.
 fn table(group: &Group, in_a_row: usize) -> Option<Table> {
     let target = group.target()?;
     let display = group.display_of(&target.metric);
-    let (start, at, step) = match (display, target.mode) {
+    let (start, end, step) = match (display, target.mode) {
         (Display::Share, TargetMode::Max) => (0.0, target.at.clamp(0.0, 1.0), STEP_OF_SHARES),
         (Display::Share, TargetMode::Min) => (1.0, target.at.clamp(0.0, 1.0), STEP_OF_SHARES),
         (Display::Number, _) => {
@@ -51,7 +52,7 @@ fn table(group: &Group, in_a_row: usize) -> Option<Table> {
             (start, target.at, nice_step((start - target.at).abs() / (2 * MILESTONES) as f64))
         }
     };
-    let levels = levels(start, at, step);
+    let levels = levels(start, end_reached(group, target, end, step), step);
     let secs: Vec<Vec<Option<f64>>> = group
         .schemes
         .iter()
@@ -61,6 +62,7 @@ fn table(group: &Group, in_a_row: usize) -> Option<Table> {
             levels.iter().map(to).collect()
         })
         .collect();
+    secs.iter().flatten().flatten().next()?;
     let field = |row: &[Option<f64>], place: usize| -> Field {
         let best = secs.iter().filter_map(|row| row[place]).min_by(f64::total_cmp);
         let ratio =
@@ -78,6 +80,39 @@ fn table(group: &Group, in_a_row: usize) -> Option<Table> {
         std::iter::once(words("scheme", "scheme", &scheme.scheme)).chain(fields).collect()
     };
     Table::of(group.schemes.iter().zip(&secs).map(row))
+}
+
+/// Where the values end: at the target, or just behind the best value that all seeds of some scheme reached.
+fn end_reached(group: &Group, target: &Target, end: f64, step: f64) -> f64 {
+    let reached_by = |run: &RunView| {
+        let values = run.fold.curve.points(&target.metric).filter(|at| at.round > 0).map(|at| at.value);
+        values.reduce(|one, other| better(target.mode, one, other))
+    };
+    let reached_by_all = |scheme: &SchemeRuns| {
+        let reached = scheme.runs.iter().map(reached_by).collect::<Option<Vec<f64>>>()?;
+        reached.into_iter().reduce(|one, other| worse(target.mode, one, other))
+    };
+    let reached =
+        group.schemes.iter().filter_map(reached_by_all).reduce(|one, other| better(target.mode, one, other));
+    match (reached, target.mode) {
+        (Some(reached), TargetMode::Max) => end.min(reached + 1e-6 * step),
+        (Some(reached), TargetMode::Min) => end.max(reached - 1e-6 * step),
+        (None, _) => end,
+    }
+}
+
+fn better(mode: TargetMode, one: f64, other: f64) -> f64 {
+    match mode {
+        TargetMode::Max => one.max(other),
+        TargetMode::Min => one.min(other),
+    }
+}
+
+fn worse(mode: TargetMode, one: f64, other: f64) -> f64 {
+    match mode {
+        TargetMode::Max => one.min(other),
+        TargetMode::Min => one.max(other),
+    }
 }
 
 /// The last few multiples of a step between a start and a target, in the order in which they are met.
