@@ -88,7 +88,7 @@ pub use link::{Band, Link};
 pub use metrics::{Direction, Display, MetricInfo, Metrics};
 pub use model::ModelVector;
 pub use names::type_of;
-pub use nearest::nearest;
+pub use nearest::{did_you_mean, nearest};
 pub use printable::printable;
 pub use stream::{Purpose, StreamKey};
 pub use units::{Decibel, Gflop, GflopPerSec, Mbit, Mbps, Mhz, OutOfRange, Probability, Samples, Secs};

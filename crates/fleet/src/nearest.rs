@@ -14,6 +14,15 @@ pub fn nearest<T: AsRef<str>>(text: &str, names: impl IntoIterator<Item = T>) ->
         .map(|(_, name)| name)
 }
 
+/// A remedy for a name that is not known: the one that may have been meant, or else another remedy.
+pub fn did_you_mean<T: AsRef<str>>(
+    text: &str,
+    names: impl IntoIterator<Item = T>,
+    otherwise: impl FnOnce() -> String,
+) -> String {
+    nearest(text, names).map_or_else(otherwise, |name| format!("did you mean {}?", name.as_ref()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -25,5 +34,12 @@ mod tests {
         assert_eq!(nearest("paper-", names), Some("paper"));
         assert_eq!(nearest("zzz", names), None);
         assert_eq!(nearest("exact", [""; 0]), None);
+    }
+
+    #[test]
+    fn a_remedy_names_what_was_meant_or_is_another_one() {
+        let remedy = |text| did_you_mean(text, ["exact", "paper"], || "name a scheme".to_owned());
+        assert_eq!(remedy("exat"), "did you mean exact?");
+        assert_eq!(remedy("zzz"), "name a scheme");
     }
 }

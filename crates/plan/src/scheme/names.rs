@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use fedflip_fleet::nearest;
+use fedflip_fleet::did_you_mean;
 
 use super::{CUSTOM_PREFIX, FILE_PREFIX, Scheme};
 use crate::custom::CustomScheme;
@@ -55,8 +55,6 @@ impl FromStr for Scheme {
 }
 
 fn hint(text: &str) -> String {
-    match nearest(text, Scheme::table().map(|(example, _)| example)) {
-        Some(name) => format!("did you mean {name}?"),
-        None => format!("the schemes are {}", Scheme::examples()),
-    }
+    let examples = Scheme::table().map(|(example, _)| example);
+    did_you_mean(text, examples, || format!("the schemes are {}", Scheme::examples()))
 }

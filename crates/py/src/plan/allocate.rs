@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fedflip_fleet::bandwidth::{Allocation, Division, Share, allocate as divided};
-use fedflip_fleet::{Fleet, nearest};
+use fedflip_fleet::{Fleet, did_you_mean};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
@@ -88,8 +88,8 @@ fn positions(cohort: &[Bound<'_, PyAny>], fleet: &Fleet) -> Result<Vec<usize>, F
                     (0..devices).map(|position| (fleet.name(position), position)).collect()
                 });
                 *by_name.get(name.as_str()).ok_or_else(|| {
-                    let meant = nearest(&name, by_name.keys()).map(|name| format!("did you mean {name}?"));
-                    refuse(format!("no device is called {name:?}"), meant.unwrap_or_else(names_wanted))
+                    let remedy = did_you_mean(&name, by_name.keys(), names_wanted);
+                    refuse(format!("no device is called {name:?}"), remedy)
                 })?
             }
             Err(_) => {

@@ -1,7 +1,7 @@
 //! What a round costs, from arguments.
 
 use fedflip_fleet::{
-    Band, Downlink, Download, Fleet, Mbps, Mhz, OutOfRange, RoundCosts, Secs, nearest, units::plain,
+    Band, Downlink, Download, Fleet, Mbps, Mhz, OutOfRange, RoundCosts, Secs, did_you_mean, units::plain,
 };
 use fedflip_record::costs::DownlinkMode;
 use pyo3::prelude::*;
@@ -30,12 +30,11 @@ impl CostArguments {
     }
 
     fn downlink(&self, py: Python<'_>, band: Band) -> Result<Downlink, Failure> {
-        let names = DownlinkMode::NAMES;
-        let Some((_, mode)) = names.iter().find(|(name, _)| *name == self.downlink) else {
-            let remedy = match nearest(&self.downlink, names.map(|(name, _)| name)) {
-                Some(name) => format!("did you mean {name}?"),
-                None => format!("the modes are {}", names.map(|(name, _)| name).join(", ")),
-            };
+        let modes = DownlinkMode::NAMES;
+        let Some((_, mode)) = modes.iter().find(|(name, _)| *name == self.downlink) else {
+            let names = modes.map(|(name, _)| name);
+            let remedy =
+                did_you_mean(&self.downlink, names, || format!("the modes are {}", names.join(", ")));
             let problem = format!("downlink: there is no mode {:?}", self.downlink);
             return Err(Failure::input(problem, remedy).at("downlink").of(py, &self.downlink));
         };

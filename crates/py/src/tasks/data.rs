@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fedflip_datasets::SetSpec;
+use fedflip_fleet::did_you_mean;
 use fedflip_learn::partition::Dirichlet;
 use fedflip_learn::sgd::{SgdLearner, SgdSettings};
 use fedflip_learn::shards::SampleBuffer;
@@ -62,10 +63,8 @@ impl TaskArguments {
                 Err(Failure::input(problem, "give samples, such as fleet.samples").at("samples"))
             }
             (other, _) => {
-                let remedy = match fedflip_fleet::nearest(other, Sharing::NAMES) {
-                    Some(name) => format!("did you mean {name}?"),
-                    None => format!("the ways are {}", Sharing::NAMES.join(", ")),
-                };
+                let names = Sharing::NAMES;
+                let remedy = did_you_mean(other, names, || format!("the ways are {}", names.join(", ")));
                 let problem = format!("sharing: samples cannot be shared {other:?}");
                 Err(Failure::input(problem, remedy).at("sharing").of(py, other))
             }
