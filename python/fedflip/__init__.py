@@ -40,7 +40,8 @@ from fedflip._table import Table
 
 if TYPE_CHECKING:
     from fedflip import certs, datasets, plots, tasks
-    from fedflip._check_learner import LearnerReport, check_learner
+    from fedflip._check_learner import check_learner
+    from fedflip._check_report import LearnerReport
     from fedflip._executor_crew import ExecutorCrew
     from fedflip._mpi_crew import MpiCrew
     from fedflip._process_crew import ProcessCrew
@@ -100,7 +101,7 @@ __all__ = [
 #: Names whose modules import torch or multiprocessing, which takes long: they are loaded when they are used.
 _LAZY = {
     "ExecutorCrew": "fedflip._executor_crew",
-    "LearnerReport": "fedflip._check_learner",
+    "LearnerReport": "fedflip._check_report",
     "MpiCrew": "fedflip._mpi_crew",
     "ProcessCrew": "fedflip._process_crew",
     "RayCrew": "fedflip._ray_crew",

@@ -8,7 +8,8 @@ import traceback
 import numpy as np
 
 from fedflip._errors import FedflipError, LearnerError
-from fedflip._learner_checks import DivergedError, own_traceback
+from fedflip._learner_checks import DivergedError
+from fedflip._learner_failure import own_traceback
 
 __all__ = ["sendable"]
 

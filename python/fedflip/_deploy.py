@@ -14,7 +14,8 @@ from fedflip._arguments import shown
 from fedflip._errors import InputError, LearnerError
 from fedflip._key import TrainKey
 from fedflip._learner import FlatLearner
-from fedflip._learner_checks import DivergedError, metric_name, own_traceback, sum_and_weight
+from fedflip._learner_checks import DivergedError, metric_name, sum_and_weight
+from fedflip._learner_failure import own_traceback
 from fedflip._learner_layout import Layout
 from fedflip._metrics import Direction, direction
 

@@ -12,26 +12,24 @@ from typing import Any, NoReturn, cast
 import numpy as np
 
 from fedflip._arguments import shown
-from fedflip._errors import FedflipError, InputError, LearnerError
+from fedflip._errors import InputError, LearnerError
 from fedflip._key import TrainKey
 from fedflip._learner_checks import (
-    COPY_FIRST,
     DivergedError,
     checked_devices,
     checked_learner,
     checked_timeout,
     difference,
-    end_fork,
     metric_name,
     not_finite,
     number,
-    own_traceback,
     sum_and_weight,
 )
+from fedflip._learner_failure import COPY_FIRST, end_fork, raise_failure
 from fedflip._learner_layout import Array, Layout
 from fedflip._learner_loan import Loan
 from fedflip._learner_protocol import Learner
-from fedflip._learner_watch import HungError, Watch
+from fedflip._learner_watch import Watch
 from fedflip._metrics import Direction, checked_directions, direction
 
 __all__ = ["DivergedError", "FlatLearner", "Learner"]
@@ -324,30 +322,4 @@ class FlatLearner:
             end_fork(here)
 
     def _fail(self, error: BaseException, what: str, device: int | None, round: int | None) -> NoReturn:
-        """Raises an exception of the learner as a LearnerError that names device and round."""
-        if isinstance(error, LearnerError):
-            error.device = device if error.device is None else error.device
-            error.round = round if error.round is None else error.round
-            raise error
-        if isinstance(error, HungError):
-            raise LearnerError(
-                f"{what} took longer than {self.timeout_secs:g} seconds",
-                device=device,
-                round=round,
-                remedy="raise timeout_secs, or find out where the learner hangs; worker processes can be killed",
-            ) from None
-        problem, remedy = (
-            f"{type(error).__name__}: {error}",
-            "correct the code of the learner, then resume the run",
-        )
-        if isinstance(error, FedflipError):
-            problem, remedy = error.problem, error.remedy
-        if isinstance(error, ValueError) and "read-only" in str(error):
-            remedy = f"the model is read-only: {COPY_FIRST}"
-        raise LearnerError(
-            f"{what} failed: {problem}",
-            device=device,
-            round=round,
-            traceback=own_traceback(error),
-            remedy=remedy,
-        ) from error
+        raise_failure(error, what, device, round, self.timeout_secs)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-import os
-import sys
 import threading
-import traceback
 from typing import Any
 
 from fedflip import _arguments as argument
@@ -38,7 +35,6 @@ def not_finite(what: str, value: float, device: int | None = None) -> DivergedEr
 
 #: Names that a learner must have, in the order in which a message lists them.
 _NEEDED = ("devices", "samples", "initial", "train", "evaluate")
-COPY_FIRST = "copy the model before training, for example with model.copy() or torch.tensor(model)"
 
 
 def checked_timeout(timeout_secs: Any) -> float | None:
@@ -137,32 +133,3 @@ def difference(old: Layout, new: Layout) -> str:
     if not names:
         return "one is a flat array, the other has names"
     return f"{names[0]!r} was {before.get(names[0], 'missing')} and is {after.get(names[0], 'missing')}"
-
-
-def own_traceback(error: BaseException) -> str:
-    """The traceback of an exception without the frames of fedflip that called the learner."""
-    place = error.__traceback__
-    while (
-        place is not None
-        and place.tb_next is not None
-        and place.tb_frame.f_globals.get("__name__") in _CALLERS
-    ):
-        place = place.tb_next
-    return "".join(traceback.format_exception(type(error), error, place))
-
-
-def end_fork(caller: int) -> None:
-    """Ends this process if it is a fork that a learner made and forgot: otherwise it would continue the run of its parent.
-
-    Args:
-        caller: The process that called the learner.
-    """
-    if os.getpid() != caller:
-        sys.stderr.write(
-            "fedflip: a process that the learner forked came back from the learner; it ends here\n"
-        )
-        sys.stderr.flush()
-        os._exit(70)
-
-
-_CALLERS = ("fedflip._learner", "fedflip._learner_watch")

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.utils.data import Dataset
 
-from fedflip._errors import InputError, LearnerError
+from fedflip._errors import InputError
 from fedflip._key import TrainKey
 from fedflip._learner_checks import DivergedError
 from fedflip._learner_layout import Array
@@ -25,9 +25,10 @@ from fedflip._torch_arguments import (
 )
 from fedflip._torch_batches import batch_indices, batch_indices_epochs
 from fedflip._torch_context import keyed, lock
-from fedflip._torch_data import Collate, Samples, moved, opened
+from fedflip._torch_data import Collate, moved
 from fedflip._torch_evaluate import Forward, Loss, output_and_target, scalar, score
 from fedflip._torch_module import Replica
+from fedflip._torch_store import SampleStore
 
 __all__ = ["TorchLearner"]
 
@@ -105,28 +106,23 @@ class TorchLearner:
         )
         check_sets(datasets, test)
         check_lengths(steps, epochs, batch, lr, cache_mb, backbone_seed)
-        self._make_model, self._datasets, self._loss = make_model, datasets, loss
+        self._make_model, self._loss = make_model, loss
+        self._store = SampleStore(datasets, test, collate_fn, cache_mb)
         self._steps, self._epochs, self._batch, self._lr = steps, epochs, batch, lr
-        self._optimizer, self._evaluate, self._test = optimizer, evaluate, test
+        self._optimizer, self._evaluate = optimizer, evaluate
         self._metrics = None if metrics is None else checked_directions(metrics, "metrics")
         self._forward = forward or output_and_target
-        self._collate, self._device = collate_fn, checked_device(device)
-        self._cache_mb, self._backbone_seed = cache_mb, backbone_seed
+        self._device, self._backbone_seed = checked_device(device), backbone_seed
         self.devices = len(datasets)
         self._ready()
 
     def _ready(self) -> None:
         """Makes what does not travel to other processes."""
         self._made: Replica | None = None
-        self._samples: dict[int | None, Samples] = {}
-        # Devices whose samples cannot be kept: they are random, or larger than what was left.
-        self._not_kept: set[int | None] = set()
-        self._lengths: dict[int, int] = {}
-        self._cached_bytes = 0
         self._used_loss: Loss | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        process = ("_made", "_samples", "_not_kept", "_lengths", "_cached_bytes", "_used_loss")
+        process = ("_made", "_used_loss")
         return {name: value for name, value in self.__dict__.items() if name not in process}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -140,9 +136,7 @@ class TorchLearner:
 
     def samples(self, device: int) -> int:
         """The number of samples that a device holds."""
-        if device not in self._lengths:
-            self._lengths[device] = len(cast(Any, self._datasets[device]))
-        return self._lengths[device]
+        return self._store.count(device)
 
     def relative_cost(self, device: int) -> int:
         """How long training on a device takes, in any unit."""
@@ -167,7 +161,7 @@ class TorchLearner:
 
     def train(self, model: Array, key: TrainKey) -> tuple[Array, float]:
         """Trains on one device; returns local model − model, and the mean loss of the steps."""
-        samples = self._opened(key.device)
+        samples = self._store.samples(key.device)
         picks = self._picks(key)
         replica = self._replica()
         with keyed(key, "train"), torch.enable_grad():
@@ -188,8 +182,8 @@ class TorchLearner:
 
     def loss(self, model: Array, device: int) -> float:
         """The mean loss of a model on all samples of a device."""
-        samples = self._opened(device)
-        count = self._count(device)
+        samples = self._store.samples(device)
+        count = self._store.count_at_least_one(device)
         replica = self._replica()
         with keyed(TrainKey(0, 0, device), "loss"):
             replica.load(model)
@@ -208,7 +202,8 @@ class TorchLearner:
     def evaluate(self, model: Array) -> Mapping[str, float | tuple[float, float]]:
         """The metrics of ``evaluate``, or loss and accuracy on ``test``; nothing without either."""
         if self._evaluate is None:
-            return {} if self._test is None else self._tested(model, len(cast(Any, self._test)))
+            count = self._store.test_count
+            return {} if count is None else self._tested(model, count)
         replica = self._replica()
         with keyed(TrainKey(0, 0, 0), "evaluate"), torch.no_grad():
             replica.load(model)
@@ -219,11 +214,8 @@ class TorchLearner:
     def metrics(self) -> Mapping[str, Direction] | None:
         """The metrics of an evaluation, as far as they are known without one."""
         if self._metrics is None and self._evaluate is None:
-            names = (
-                []
-                if self._test is None
-                else self._tested(self.initial(0), min(2, len(cast(Any, self._test))))
-            )
+            count = self._store.test_count
+            names = [] if count is None else self._tested(self.initial(0), min(2, count))
             self._metrics = {name: "max" if name == "accuracy" else "min" for name in names}
         return self._metrics
 
@@ -283,23 +275,13 @@ class TorchLearner:
         return losses
 
     def _picks(self, key: TrainKey) -> Sequence[Any]:
-        draw = (key.seed, key.round, key.device, self._count(key.device), self._batch)
+        draw = (key.seed, key.round, key.device, self._store.count_at_least_one(key.device), self._batch)
         if self._epochs is not None:
             return batch_indices_epochs(*draw, self._epochs)
         return list(batch_indices(*draw, cast(int, self._steps)))
 
-    def _count(self, device: int) -> int:
-        count = self.samples(device)
-        if count == 0:
-            raise LearnerError(
-                f"device {device} holds no samples",
-                device=device,
-                remedy="give every device at least one sample",
-            )
-        return count
-
     def _tested(self, model: Array, count: int) -> Mapping[str, float | tuple[float, float]]:
-        samples = self._opened(None)
+        samples = self._store.samples(None)
         replica = self._replica()
         with keyed(TrainKey(0, 0, 0), "evaluate"):
             replica.load(model)
@@ -308,28 +290,6 @@ class TorchLearner:
             return score(
                 replica.module, samples, count, batch, self._forward, self._loss_here(), self._torch_device()
             ).metrics()
-
-    def _opened(self, device: int | None) -> Samples:
-        """The samples of a device, or those of the test; the fastest form of them is kept."""
-        with lock:
-            if device in self._samples:
-                return self._samples[device]
-            dataset = cast(Any, self._test if device is None else self._datasets[device])
-            left = 0.0 if device in self._not_kept else self._cache_mb * 1e6 - self._cached_bytes
-            count = len(dataset)
-            if device is not None:
-                self._lengths[device] = count
-            with keyed(TrainKey(0, 0, device or 0), "cache"):
-                samples = opened(dataset, count, self._collate, left)
-            # A sequence that loads lazily makes data sets that nobody else keeps.
-            lazy = device is not None and not isinstance(self._datasets, (list, tuple))
-            taken = samples.nbytes if lazy else samples.own_bytes
-            if taken <= left:
-                self._samples[device] = samples
-                self._cached_bytes += int(taken)
-            else:
-                self._not_kept.add(device)
-            return samples
 
     def _replica(self) -> Replica:
         with lock:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fedflip._check_learner import LearnerReport, check_learner
+from fedflip._check_learner import check_learner
+from fedflip._check_report import LearnerReport
 from fedflip._errors import LearnerError
 from fedflip._key import TrainKey
 from learners import Named, Quadratic

@@ -318,7 +318,7 @@ class TestPurity:
         made = learner(Lora, evaluate=count_parameters)
         want = trained(made)
         copied = pickle.loads(pickle.dumps(made))
-        assert trained(copied) == want and copied._cached_bytes == 0
+        assert trained(copied) == want and copied._store.kept_bytes == 0
         assert copied.evaluate(made.initial(1)) == {"parameters": 40.0 + 8 + 16 + 27}
         assert len(pickle.dumps(made)) == len(pickle.dumps(learner(Lora, evaluate=count_parameters)))
 
@@ -380,11 +380,11 @@ class TestData:
         made = learner(datasets=[items])
         for _ in range(3):
             trained(made, KEY._replace(device=0))
-        assert items.fetched == 32 and made._cached_bytes == 30 * (16 + 8)
+        assert items.fetched == 32 and made._store.kept_bytes == 30 * (16 + 8)
         items = Items()
         made = learner(datasets=[items], cache_mb=0.0001)
         trained(made, KEY._replace(device=0))
-        assert items.fetched == 1 + 40 and made._cached_bytes == 0
+        assert items.fetched == 1 + 40 and made._store.kept_bytes == 0
 
     def test_a_lazy_sequence_keeps_no_more_than_the_bound(self) -> None:
         class Lazy:
@@ -402,7 +402,7 @@ class TestData:
         for _ in range(2):
             assert [trained(made, KEY._replace(device=device)) for device in range(4)] == want
         # 30 to 33 samples of 24 bytes: two devices of the four fit.
-        assert set(made._samples) == {0, 1} and made._cached_bytes == 61 * 24
+        assert set(made._store.kept) == {0, 1} and made._store.kept_bytes == 61 * 24
 
     @pytest.mark.parametrize("noise", ["torch", "numpy", "random", "late", "lengths"])
     def test_a_lazy_set_that_cannot_be_kept_is_tried_once(self, noise: str) -> None:
@@ -430,7 +430,7 @@ class TestData:
         lazy.items.fetched = lazy.loads = 0
         assert trained(made, key) == first and (lazy.items.fetched, lazy.loads) == (drawn, 1)
         assert made.samples(0) == 30 and lazy.loads == 1
-        assert made._cached_bytes == 0 and not made._samples
+        assert made._store.kept_bytes == 0 and not made._store.kept
 
     def test_the_length_of_a_lazy_set_is_asked_once(self) -> None:
         class Lazy:
@@ -456,7 +456,7 @@ class TestData:
         trained(two, key._replace(round=9))
         first = trained(one, key)
         assert trained(two, key) == first == trained(one, key)
-        assert trained(one, key._replace(round=5)) != first and one._cached_bytes == 0
+        assert trained(one, key._replace(round=5)) != first and one._store.kept_bytes == 0
 
     def test_other_batches_need_a_forward_function(self) -> None:
         items = Items("dict")
