@@ -78,10 +78,12 @@ fn check_rows(metadata: &ParquetMetaData, features: usize, length: u64) -> Resul
     if bytes > limit { Err(Problem::TooLarge { bytes, limit }) } else { Ok(()) }
 }
 
-/// Lists and groups are no columns of a table.
+/// Lists, groups and times are no columns of numbers: a time in microseconds would outweigh every other feature.
 fn check(column: &ColumnDescriptor) -> Result<(), Problem> {
     let found = if column.max_rep_level() > 0 {
         "list".to_owned()
+    } else if is_time(column) {
+        "date or time".to_owned()
     } else if matches!(column.physical_type(), Type::INT96 | Type::FIXED_LEN_BYTE_ARRAY)
         || column.converted_type() == ConvertedType::DECIMAL
     {
@@ -90,6 +92,20 @@ fn check(column: &ColumnDescriptor) -> Result<(), Problem> {
         return Ok(());
     };
     Err(Problem::Type { what: format!("column {}", column.path().string()), found, wanted: "numbers" })
+}
+
+fn is_time(column: &ColumnDescriptor) -> bool {
+    matches!(
+        column.logical_type_ref(),
+        Some(LogicalType::Date | LogicalType::Time(_) | LogicalType::Timestamp(_))
+    ) || matches!(
+        column.converted_type(),
+        ConvertedType::DATE
+            | ConvertedType::TIME_MILLIS
+            | ConvertedType::TIME_MICROS
+            | ConvertedType::TIMESTAMP_MILLIS
+            | ConvertedType::TIMESTAMP_MICROS
+    )
 }
 
 fn read_group(group: &dyn RowGroupReader, roles: &[Role], rows: &mut Rows) -> Result<(), Problem> {

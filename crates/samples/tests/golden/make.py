@@ -39,3 +39,4 @@ for codec in [None, "snappy", "zstd", "gzip", "lz4"]:
 duckdb.sql("COPY (SELECT * FROM 'table.csv') TO 'duckdb.parquet' (FORMAT parquet)")
 duckdb.sql("COPY (SELECT f0, NULLIF(f1, 133) AS f1, label FROM 'table.csv') TO 'null.parquet' (FORMAT parquet)")
 duckdb.sql("COPY (SELECT [f0, f1] AS image, label FROM 'table.csv') TO 'lists.parquet' (FORMAT parquet)")
+duckdb.sql("COPY (SELECT f0, TIMESTAMP '2026-01-01' AS at, label FROM 'table.csv') TO 'times.parquet' (FORMAT parquet)")
