@@ -327,7 +327,7 @@ fn the_headline_knows_noise_and_pilots() {
     let html = html(&runs.read(), None);
     assert!(html.contains("exact took the least virtual time: 26 s ± 8.49 s."), "{html}");
     assert!(
-        html.contains("paper is no more than one standard deviation away. Full takes 7.15 times as long.")
+        html.contains("paper is no more than one standard deviation away. full takes 7.15 times as long.")
     );
 }
 

@@ -124,20 +124,31 @@ fn milestones_lie_between_the_first_value_and_the_target() {
 /// Where no run came to the target, the values are those that were reached: a table of dashes says nothing.
 #[test]
 fn milestones_end_where_the_best_scheme_ended() {
-    let runs = Runs::new();
-    for (scheme, rounds) in [("exact", 4), ("full", 2)] {
-        let end = Some(EndReason::VirtualTimeMax);
-        runs.add(scheme, &Run { metric: "rmse", scheme, rounds, end, ..Run::default() });
-    }
-    let collection = runs.read();
+    let of_rounds = |schemes: [(&str, u64); 2]| {
+        let runs = Runs::new();
+        for (scheme, rounds) in schemes {
+            let end = Some(EndReason::VirtualTimeMax);
+            runs.add(scheme, &Run { metric: "rmse", scheme, rounds, end, ..Run::default() });
+        }
+        runs.read()
+    };
+    // 0.4 + 1.6/round falls from 2.0 to 0.8 in four rounds.
+    let collection = of_rounds([("exact", 4), ("full", 2)]);
     let once = file(&collection, "csv", "milestones.csv");
     let heads = "scheme,hours_to_1.6,hours_to_1.4,hours_to_1.2,hours_to_1.0,hours_to_0.8\n";
     assert!(once.starts_with(heads), "{once}");
     let [full, exact] = &rows(&once)[..] else { panic!("{once}") };
     assert!(exact.values().all(|cell| !cell.is_empty()), "{once}");
     assert_eq!((full["hours_to_1.4"].is_empty(), full["hours_to_1.0"]), (false, ""));
-    // Four evaluations have no mean of ten.
+    // Four evaluations have no mean of ten, and means of twelve lie above the best evaluation.
     assert!(files(&collection, "csv").iter().all(|file| file.path != "milestones-mean.csv"));
+    let collection = of_rounds([("exact", 12), ("full", 11)]);
+    let [once, on_average] =
+        ["milestones.csv", "milestones-mean.csv"].map(|path| file(&collection, "csv", path));
+    for table in [&once, &on_average] {
+        assert!(rows(table).iter().any(|row| row.values().all(|cell| !cell.is_empty())), "{table}");
+    }
+    assert_ne!(once.lines().next(), on_average.lines().next());
 }
 
 #[test]

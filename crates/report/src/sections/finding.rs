@@ -1,6 +1,5 @@
 //! What a reader in a hurry wants to know, in sentences that the table below bears out.
 
-use super::sentence;
 use crate::collection::{Group, SchemeRuns};
 use crate::numbers::{duration, significant};
 use crate::pilots::hours_before;
@@ -41,10 +40,10 @@ pub(super) fn sentences(group: &Group) -> Option<String> {
         text += &format!(" {} {verb} no more than one standard deviation away.", near.join(", "));
     }
     if !slower.is_empty() {
-        text += &format!(" {}.", sentence(&slower.join(", ")));
+        text += &format!(" {}.", slower.join(", "));
     }
     if !silent.is_empty() {
-        text += &format!(" {} did not run for as long.", sentence(&silent.join(", ")));
+        text += &format!(" {} did not run for as long.", silent.join(", "));
     }
     Some(text + &with_pilots(group, first))
 }

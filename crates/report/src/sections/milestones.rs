@@ -20,6 +20,9 @@ const MILESTONES: usize = 5;
 /// The number of consecutive evaluations whose mean has to reach a value, so that a single lucky one does not count.
 const IN_A_ROW: usize = 10;
 
+/// The share of a value by which the end of the values lies behind it.
+const JUST_BEHIND: f64 = 1e-6;
+
 pub(super) fn once(Material { group, .. }: &Material<'_>) -> Option<Block> {
     let note = "The time to the first evaluation that reaches the value: the mean over seeds, and its ratio to the fastest \
                 scheme. A dash means that some seed did not reach the value.";
@@ -43,16 +46,21 @@ pub(super) fn on_average(Material { group, .. }: &Material<'_>) -> Option<Block>
 fn table(group: &Group, in_a_row: usize) -> Option<Table> {
     let target = group.target()?;
     let display = group.display_of(&target.metric);
-    let (start, end, step) = match (display, target.mode) {
-        (Display::Share, TargetMode::Max) => (0.0, target.at.clamp(0.0, 1.0), STEP_OF_SHARES),
-        (Display::Share, TargetMode::Min) => (1.0, target.at.clamp(0.0, 1.0), STEP_OF_SHARES),
+    let start = match (display, target.mode) {
+        (Display::Share, TargetMode::Max) => 0.0,
+        (Display::Share, TargetMode::Min) => 1.0,
         (Display::Number, _) => {
-            let start = group.runs().find_map(|run| run.fold.curve.of(&target.metric).first().copied())?.1;
-            // Twice as many as are shown, for values change least near the target.
-            (start, target.at, nice_step((start - target.at).abs() / (2 * MILESTONES) as f64))
+            group.runs().find_map(|run| run.fold.curve.of(&target.metric).first().copied())?.1
         }
     };
-    let levels = levels(start, end_reached(group, target, end, step), step);
+    let at = if display == Display::Share { target.at.clamp(0.0, 1.0) } else { target.at };
+    let end = end_reached(group, &Target { at, ..target.clone() }, in_a_row);
+    let step = match display {
+        Display::Share => STEP_OF_SHARES,
+        // Twice as many as are shown, for values change least near the target.
+        Display::Number => nice_step((start - end).abs() / (2 * MILESTONES) as f64),
+    };
+    let levels = levels(start, end, step);
     let secs: Vec<Vec<Option<f64>>> = group
         .schemes
         .iter()
@@ -82,11 +90,12 @@ fn table(group: &Group, in_a_row: usize) -> Option<Table> {
     Table::of(group.schemes.iter().zip(&secs).map(row))
 }
 
-/// Where the values end: at the target, or just behind the best value that all seeds of some scheme reached.
-fn end_reached(group: &Group, target: &Target, end: f64, step: f64) -> f64 {
+/// Where the values end: at the target, or just behind the best value that all seeds of some scheme have reached.
+fn end_reached(group: &Group, target: &Target, in_a_row: usize) -> f64 {
     let reached_by = |run: &RunView| {
-        let values = run.fold.curve.points(&target.metric).filter(|at| at.round > 0).map(|at| at.value);
-        values.reduce(|one, other| better(target.mode, one, other))
+        let evaluated = evaluations(run, target);
+        let means = evaluated.windows(in_a_row).map(mean);
+        means.reduce(|one, other| better(target.mode, one, other))
     };
     let reached_by_all = |scheme: &SchemeRuns| {
         let reached = scheme.runs.iter().map(reached_by).collect::<Option<Vec<f64>>>()?;
@@ -94,11 +103,22 @@ fn end_reached(group: &Group, target: &Target, end: f64, step: f64) -> f64 {
     };
     let reached =
         group.schemes.iter().filter_map(reached_by_all).reduce(|one, other| better(target.mode, one, other));
-    match (reached, target.mode) {
-        (Some(reached), TargetMode::Max) => end.min(reached + 1e-6 * step),
-        (Some(reached), TargetMode::Min) => end.max(reached - 1e-6 * step),
-        (None, _) => end,
+    match reached {
+        // A value that is exactly reached lies before the end.
+        Some(reached) if !target.is_met_by(reached) => match target.mode {
+            TargetMode::Max => reached + JUST_BEHIND * reached.abs(),
+            TargetMode::Min => reached - JUST_BEHIND * reached.abs(),
+        },
+        _ => target.at,
     }
+}
+
+fn evaluations(run: &RunView, target: &Target) -> Vec<Point> {
+    run.fold.curve.points(&target.metric).filter(|at| at.round > 0).collect()
+}
+
+fn mean(row: &[Point]) -> f64 {
+    row.iter().map(|point| point.value).sum::<f64>() / row.len() as f64
 }
 
 fn better(mode: TargetMode, one: f64, other: f64) -> f64 {
@@ -132,18 +152,13 @@ fn levels(start: f64, target: f64, step: f64) -> Vec<f64> {
 
 /// None where some seed did not reach the value.
 fn mean_secs(scheme: &SchemeRuns, to: &Target, step: f64, in_a_row: usize) -> Option<f64> {
-    let reaches = |row: &[Point]| {
-        let mean = row.iter().map(|point| point.value).sum::<f64>() / row.len() as f64;
-        // Steps are not exact in binary.
-        match to.mode {
-            TargetMode::Max => mean >= to.at - 1e-8 * step,
-            TargetMode::Min => mean <= to.at + 1e-8 * step,
-        }
+    // Steps are not exact in binary.
+    let reaches = |row: &[Point]| match to.mode {
+        TargetMode::Max => mean(row) >= to.at - 1e-8 * step,
+        TargetMode::Min => mean(row) <= to.at + 1e-8 * step,
     };
-    let first = |run: &RunView| {
-        let evaluated: Vec<Point> = run.fold.curve.points(&to.metric).filter(|at| at.round > 0).collect();
-        Some(evaluated.windows(in_a_row).find(|row| reaches(row))?.last()?.secs)
-    };
+    let first =
+        |run: &RunView| Some(evaluations(run, to).windows(in_a_row).find(|row| reaches(row))?.last()?.secs);
     let secs = scheme.runs.iter().map(first).collect::<Option<Vec<f64>>>()?;
     (!secs.is_empty()).then(|| secs.iter().sum::<f64>() / secs.len() as f64)
 }
