@@ -168,7 +168,7 @@ pub(crate) fn data_hint(error: &DataError) -> String {
 pub(crate) fn record_hint(error: &RecordError) -> &'static str {
     match error {
         error if error.is_no_room() => {
-            "make room on the disk, and resume with --resume: what was recorded is kept"
+            "make room on the disk; a run continues with --resume, and what it recorded is kept"
         }
         RecordError::BadLine { .. } => "restore the file from a copy, or run again with another --out",
         RecordError::Folder { problem, .. } => match problem {
@@ -188,6 +188,9 @@ pub(crate) fn record_hint(error: &RecordError) -> &'static str {
                 "name an empty or a new --out: nothing in this folder was changed"
             }
             FolderProblem::Locked => "wait for it to end, or name another --out",
+            FolderProblem::BeyondCaps { .. } => {
+                "raise the cap, or name another --out: nothing in this folder was changed"
+            }
             _ => error.hint(),
         },
         error => error.hint(),

@@ -47,6 +47,9 @@ pub enum FolderProblem {
         false => "did not promise an unbiased sum, and does now",
     })]
     OtherPromise { scheme: String, unbiased: bool },
+    /// A cap that is lower than before.
+    #[error("its run has come to round {rounds} and to {secs} virtual seconds, and a new cap is below that")]
+    BeyondCaps { rounds: u64, secs: String },
     /// Files of somebody else.
     #[error("is neither empty nor a run folder (found {found:?})")]
     Others { found: String },
@@ -110,6 +113,9 @@ impl FolderProblem {
             }
             Self::OtherPromise { .. } => {
                 "name another folder, or resume with the scheme that the run began with"
+            }
+            Self::BeyondCaps { .. } => {
+                "raise the cap, or name another folder: nothing in this one was changed"
             }
             Self::Others { .. } => "name an empty or a new folder: nothing in this one was changed",
             Self::Locked => "wait for it to end, or name another folder",

@@ -24,6 +24,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::atomic;
+use crate::changed::key_changes;
 use crate::checkpoint::Checkpoint;
 use crate::error::{FolderProblem, RecordError};
 pub use crate::lock::{LOCK, Lock, lock};
@@ -52,7 +53,47 @@ pub const HOST: &str = "host.json";
 /// The folder of the pilots that a run continues from.
 pub const PILOTS: &str = "pilots";
 
+/// The folder of checkpoints.
+const CHECKPOINTS: &str = "checkpoint";
 const SLOTS: [&str; 2] = ["checkpoint/a", "checkpoint/b"];
+
+/// Whether a path is that of a file which a run folder needs: a simulated run's, or that of a server.
+pub fn is_of_run(path: &Path) -> bool {
+    let (Some(name), Some(folder)) = (path.file_name(), path.parent()) else { return false };
+    let names =
+        [RUN, FLEET, PLAN, WEIGHTS, RECORDS, MODEL, BEST, HOST, LOCK, "initial.safetensors", "state.sqlite"];
+    let is_run = |folder: &Path| folder.join(RECORDS).is_file();
+    let is_inside = |inner: &str| folder.ends_with(inner) && folder.parent().is_some_and(is_run);
+    names.iter().any(|known| name == *known) && is_run(folder)
+        || is_inside(CHECKPOINTS)
+        || is_inside("models")
+}
+
+/// The caps of a run. What is done may not be beyond them: the run would not repeat from its `run.toml`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Caps {
+    pub rounds_max: u64,
+    pub secs_max: f64,
+}
+
+impl Caps {
+    /// No caps.
+    pub const NONE: Self = Self { rounds_max: u64::MAX, secs_max: f64::INFINITY };
+
+    /// Those that are others than in a run's `run.toml`: what is done was allowed by the caps that it has.
+    fn new_since(self, before: &str, now: &str) -> Self {
+        let changes = key_changes(before, now);
+        let is_new = |key: &str| changes.iter().any(|change| change.key == key);
+        Self {
+            rounds_max: if is_new("stop.rounds_max") { self.rounds_max } else { u64::MAX },
+            secs_max: if is_new("stop.virtual_hours_max") { self.secs_max } else { f64::INFINITY },
+        }
+    }
+
+    fn allow(&self, rounds: u64, secs: f64) -> bool {
+        rounds <= self.rounds_max && secs <= self.secs_max
+    }
+}
 
 /// What a run's folder starts with.
 #[derive(Clone, Debug)]
@@ -62,6 +103,8 @@ pub struct Contents<'a> {
     /// Keys of it that may differ when a run continues: they say when to stop and how often to save, and do not
     /// change what the rounds record. A run that ended at a cap continues if the cap has changed.
     pub free_keys: &'static [&'static str],
+    /// The caps in `run.toml`.
+    pub caps: Caps,
     /// The content of `fleet.csv`.
     pub fleet: Vec<u8>,
     /// The content of `plan.csv`.
@@ -129,9 +172,11 @@ impl RunFolder {
             if let Some(difference) = difference(folder, &before, contents)? {
                 return refuse(difference);
             }
-            let same_caps = before == contents.run;
-            let resumed = resumed(folder, &contents.header, same_caps)?;
-            if !same_caps {
+            let is_changed = before != contents.run;
+            let caps = contents.caps.new_since(&before, &contents.run);
+            let resumed = resumed(folder, &contents.header, is_changed, caps)?;
+            let is_over = matches!(&resumed.2, Start::Ended(end) if !caps.allow(end.rounds, end.secs));
+            if is_changed && !is_over {
                 atomic::write(&run, contents.run.as_bytes())?;
             }
             resumed
@@ -145,7 +190,7 @@ impl RunFolder {
             atomic::write(&run, contents.run.as_bytes())?;
             (begun(folder, &contents.header)?, 0, Start::New)
         };
-        let checkpoints = folder.join("checkpoint");
+        let checkpoints = folder.join(CHECKPOINTS);
         fs::create_dir_all(&checkpoints).map_err(RecordError::io(&checkpoints, "cannot be made"))?;
         Ok((Self { folder: folder.to_owned(), writer, next_slot, _lock: lock }, start))
     }
@@ -245,11 +290,13 @@ fn checkpoints(folder: &Path) -> Result<(Vec<(usize, Checkpoint)>, usize), Recor
     Ok((whole, slots))
 }
 
-/// Resumes after the newest checkpoint that is complete, fits the model and has its records, or else from the beginning.
+/// Resumes after the newest checkpoint that is complete, fits the model and has its records, or else from the beginning. A run
+/// that ended at a cap goes on if the caps have been raised.
 fn resumed(
     folder: &Path,
     header: &Header,
-    same_caps: bool,
+    is_changed: bool,
+    new_caps: Caps,
 ) -> Result<(RecordWriter, usize, Start), RecordError> {
     let records = folder.join(RECORDS);
     // Another version's records are not ours to cut.
@@ -257,7 +304,7 @@ fn resumed(
         return Err(error);
     }
     if let Some(end) = reader::end(&records)
-        && (same_caps || !end.reason.is_cap())
+        && (!is_changed || !end.reason.is_cap() || !new_caps.allow(end.rounds, end.secs))
         && folder.join(MODEL).is_file()
     {
         return Ok((RecordWriter::at_end(&records)?, 0, Start::Ended(end)));
@@ -265,6 +312,10 @@ fn resumed(
     let (whole, slots) = checkpoints(folder)?;
     // One of another model is none.
     for (slot, checkpoint) in whole.into_iter().filter(|(_, found)| found.fits(header.parameters)) {
+        if !new_caps.allow(checkpoint.round, checkpoint.secs) {
+            let (rounds, secs) = (checkpoint.round, format!("{:.3}", checkpoint.secs));
+            return Err(RecordError::folder(folder, FolderProblem::BeyondCaps { rounds, secs }));
+        }
         if let Some(writer) = RecordWriter::resume(&records, checkpoint.records)? {
             return Ok((writer, 1 - slot, Start::After(checkpoint)));
         }

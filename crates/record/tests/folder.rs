@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use fedflip_record::checkpoint::Mark;
-use fedflip_record::folder::{Contents, MODEL, RECORDS};
+use fedflip_record::folder::{Caps, Contents, MODEL, RECORDS};
 use fedflip_record::schema::VERSION;
 use fedflip_record::{
     Checkpoint, End, EndReason, Fold, Header, Initial, Line, Replan, Round, RunFolder, Start, Target,
@@ -38,6 +38,7 @@ fn contents(run: &str) -> Contents<'static> {
     Contents {
         run: run.to_owned(),
         free_keys: &["real_hours_max"],
+        caps: Caps::NONE,
         fleet: b"fleet".to_vec(),
         plan: b"plan".to_vec(),
         header,
@@ -196,8 +197,11 @@ fn records_go_on_to_the_same_bytes() {
 /// A run that ended at a cap continues when the cap is raised, and only then.
 #[test]
 fn a_raised_cap_lets_a_run_go_on() {
-    let capped =
-        |cap: u32| Contents { free_keys: &["rounds_max"], ..contents(&format!("rounds_max = {cap}\n")) };
+    let capped = |rounds_max: u64| Contents {
+        free_keys: &["stop.rounds_max"],
+        caps: Caps { rounds_max, ..Caps::NONE },
+        ..contents(&format!("[stop]\nrounds_max = {rounds_max}\n"))
+    };
     let end = End { reason: EndReason::RoundsMax, ..the_end() };
     let desk = tempfile::tempdir().unwrap();
     let (mut folder, _) = RunFolder::open(desk.path(), &capped(9), false).unwrap();
@@ -207,7 +211,43 @@ fn a_raised_cap_lets_a_run_go_on() {
     assert_eq!(RunFolder::open(desk.path(), &capped(9), true).unwrap().1, Start::Ended(end));
     let (_, start) = RunFolder::open(desk.path(), &capped(20), true).unwrap();
     assert!(matches!(start, Start::After(Checkpoint { round: 1, .. })), "{start:?}");
-    assert_eq!(fs::read_to_string(desk.path().join("run.toml")).unwrap(), "rounds_max = 20\n");
+    assert_eq!(fs::read_to_string(desk.path().join("run.toml")).unwrap(), "[stop]\nrounds_max = 20\n");
+}
+
+/// Otherwise `run.toml` would not repeat the run.
+#[test]
+fn a_cap_below_what_is_done_changes_nothing() {
+    let capped = |caps: Caps| Contents {
+        free_keys: &["stop.rounds_max", "stop.virtual_hours_max"],
+        caps,
+        ..contents(&format!(
+            "[stop]\nrounds_max = {}\nvirtual_hours_max = {}\n",
+            caps.rounds_max, caps.secs_max
+        ))
+    };
+    let first = Caps { rounds_max: 9, secs_max: 5.0 };
+    let lower = [Caps { rounds_max: 1, ..first }, Caps { secs_max: 0.1, ..first }];
+    let desk = tempfile::tempdir().unwrap();
+    let run_toml = || fs::read_to_string(desk.path().join("run.toml")).unwrap();
+    let (mut folder, _) = RunFolder::open(desk.path(), &capped(first), false).unwrap();
+    (1..=2).for_each(|number| folder.append(round(number)).unwrap());
+    folder.checkpoint(checkpoint(2)).unwrap();
+    drop(folder);
+    let begun = run_toml();
+    for caps in lower {
+        let error = RunFolder::open(desk.path(), &capped(caps), true).unwrap_err();
+        assert!(error.to_string().contains("has come to round 2"), "{error}");
+        assert_eq!(run_toml(), begun);
+    }
+    let (folder, start) = RunFolder::open(desk.path(), &capped(first), true).unwrap();
+    assert!(matches!(start, Start::After(_)), "{start:?}");
+    let end = End { reason: EndReason::VirtualTimeMax, rounds: 2, secs: 0.2, ..the_end() };
+    folder.end(end.clone(), b"model").unwrap();
+    // A run that is over stays as it is.
+    for caps in lower {
+        assert_eq!(RunFolder::open(desk.path(), &capped(caps), true).unwrap().1, Start::Ended(end.clone()));
+        assert_eq!(run_toml(), begun);
+    }
 }
 
 /// Of [`fedflip_record::schema::VERSION`].

@@ -65,6 +65,17 @@ impl Sitting {
         Ok(sitting)
     }
 
+    /// Notes the workers that have taken part so far.
+    pub(crate) fn meet(&mut self, workers: Option<WorkersNote>) -> Result<(), RecordError> {
+        match self.host.sessions.last_mut() {
+            Some(entry) if entry.workers != workers => {
+                entry.workers = workers;
+                self.write()
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Notes how it ended, and the workers that took part.
     pub(crate) fn end(
         mut self,

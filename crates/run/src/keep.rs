@@ -10,7 +10,9 @@ use fedflip_record::{Fold, Header, Initial, Line, RecordError, Round, RunFolder}
 use fedflip_scenario::Scenario;
 
 use crate::best::BestModel;
+use crate::host::Sitting;
 use crate::session::Session;
+use crate::trainer::Trainer;
 
 /// The time between two flushes, for those who read the file while it is written.
 const FLUSH_EVERY: Duration = Duration::from_millis(200);
@@ -49,6 +51,9 @@ pub(crate) struct Keeper<'k, 's> {
     /// None of a pilot, and of a run without a folder.
     best: Option<BestModel>,
     session: &'k mut Session<'s>,
+    /// The note on this session, and who knows the workers; none of a run without a folder.
+    sitting: Option<Sitting>,
+    trainer: &'k dyn Trainer,
     checkpoint_every: Duration,
     /// The real time at which the run has to stop.
     real_end: Option<Instant>,
@@ -62,6 +67,7 @@ impl<'k, 's> Keeper<'k, 's> {
         keep: Keep,
         best: Option<BestModel>,
         session: &'k mut Session<'s>,
+        (sitting, trainer): (Option<Sitting>, &'k dyn Trainer),
         scenario: &Scenario,
     ) -> Self {
         let started = (session.now)();
@@ -70,6 +76,8 @@ impl<'k, 's> Keeper<'k, 's> {
             keep,
             best,
             session,
+            sitting,
+            trainer,
             checkpoint_every: Duration::try_from_secs_f64(scenario.record.checkpoint.get())
                 .unwrap_or(Duration::MAX),
             real_end: hours_max
@@ -81,10 +89,13 @@ impl<'k, 's> Keeper<'k, 's> {
         }
     }
 
-    /// What was kept, and the real seconds that it took.
-    pub(crate) fn finish(self) -> ((Keep, Option<BestModel>), Duration) {
+    /// What was kept. Notes the real seconds that it took.
+    pub(crate) fn finish(self, last_round: u64) -> Result<(Keep, Option<BestModel>), RecordError> {
         let real = (self.session.now)() - self.started;
-        ((self.keep, self.best), real)
+        if let Some(sitting) = self.sitting {
+            sitting.end(real, last_round, self.trainer.workers())?;
+        }
+        Ok((self.keep, self.best))
     }
 
     fn take(&mut self, round: u64, metrics: &Metrics, state: &State) {
@@ -121,6 +132,8 @@ impl Sink for Keeper<'_, '_> {
                 if now - self.checkpointed >= self.checkpoint_every {
                     self.checkpointed = now;
                     self.best.iter_mut().try_for_each(|best| best.write(folder))?;
+                    // Rounds that survive a kill do so together with the note on who trained them.
+                    self.sitting.iter_mut().try_for_each(|sitting| sitting.meet(self.trainer.workers()))?;
                     folder.checkpoint(state.checkpoint())?;
                 }
             }

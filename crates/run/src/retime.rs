@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use fedflip_fleet::{Fleet, Gflop, Weights, csv_file};
-use fedflip_record::folder::{BEST, Contents, FLEET, LOCK, MODEL, RECORDS, RUN, WEIGHTS, last_checkpoint};
+use fedflip_record::folder::{
+    BEST, Caps, Contents, FLEET, LOCK, MODEL, RECORDS, RUN, WEIGHTS, last_checkpoint,
+};
 use fedflip_record::reader::{self, Records};
 use fedflip_record::{Checkpoint, FolderProblem, RecordError, RunFolder, others};
 use fedflip_scenario::{FREE_KEYS, FleetSource, InitialModel, Scenario};
@@ -92,7 +94,8 @@ pub(crate) fn write(
     let _ = csv_file::write(clock.fleet, &mut fleet);
     let plan = clock.planned.schedule.csv(clock.fleet);
     let header = records.header.clone();
-    let contents = Contents { run, free_keys: FREE_KEYS, fleet, plan, header, copies: Vec::new() };
+    let contents =
+        Contents { run, free_keys: FREE_KEYS, caps: Caps::NONE, fleet, plan, header, copies: Vec::new() };
     let (mut folder, _) = RunFolder::open(&beside, &contents, false)?;
     copy_models(from, &folder)?;
     records.initial.iter().try_for_each(|initial| folder.append_initial(initial.clone()))?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fedflip_engine::{Optimiser, Outcome, State};
 use fedflip_fleet::{ModelVector, csv_file};
 use fedflip_learn::{Crew, LearnError, model_file};
-use fedflip_record::folder::{Contents, RECORDS, WEIGHTS};
+use fedflip_record::folder::{Caps, Contents, RECORDS, WEIGHTS};
 use fedflip_record::reader::{self, Records};
 use fedflip_record::{Checkpoint, End, EndReason, Fold, Header, RunFolder, Start};
 use fedflip_scenario::{FREE_KEYS, InitialModel, Scenario};
@@ -150,17 +150,14 @@ impl Single<'_> {
         };
         session.observers.begin(&self.info(&header, &planned.schedule.mean_q()))?;
         let best = self.best(&keep)?;
-        let mut keeper = Keeper::new(keep, best, session, scenario);
+        let mut keeper = Keeper::new(keep, best, session, (sitting, &*setup.trainer), scenario);
         let outcome = self.in_its_world(crew, optimiser, &mut state, &mut keeper)?;
-        let (kept, real) = keeper.finish();
+        let kept = keeper.finish(state.round)?;
         let end = match outcome {
             Outcome::Ended(end) => Some(self.tested(end, &state, session.threads)?),
             Outcome::Stopped => None,
         };
         session.observers.end(end.as_ref())?;
-        if let Some(sitting) = sitting {
-            sitting.end(real, state.round, setup.trainer.workers())?;
-        }
         let detail = end.as_ref().and_then(|end| end.detail.clone());
         let (fold, records) = self.finish(kept, &state, end)?;
         let model = Some(Arc::clone(state.result()));
@@ -283,9 +280,11 @@ impl Single<'_> {
         let mut fleet = Vec::new();
         // Memory takes whatever is written to it.
         let _ = csv_file::write(&self.setup.fleet, &mut fleet);
+        let stop = self.scenario.engine_stop();
         Contents {
             run: self.setup.stored(self.scenario),
             free_keys: FREE_KEYS,
+            caps: Caps { rounds_max: stop.rounds_max, secs_max: stop.secs_max.unwrap_or(f64::INFINITY) },
             fleet,
             plan: self.planned.schedule.csv(&self.setup.fleet),
             header: header.clone(),

@@ -12,7 +12,7 @@ use fedflip_learn::shards::{SampleBuffer, Shards};
 use fedflip_learn::task::Task;
 use fedflip_learn::{Learner, with_crew};
 use fedflip_plan::{Plan, Schedule, Scheme};
-use fedflip_record::folder::Contents;
+use fedflip_record::folder::{Caps, Contents};
 use fedflip_record::schema::VERSION;
 use fedflip_record::{Header, RecordedCosts, Round, RunFolder};
 use fedflip_sim::SimWorld;
@@ -180,6 +180,7 @@ fn contents(scheme: &Scheme, plan: &Plan) -> Contents<'static> {
     Contents {
         run: String::new(),
         free_keys: &[],
+        caps: Caps::NONE,
         fleet: Vec::new(),
         plan: Vec::new(),
         header,

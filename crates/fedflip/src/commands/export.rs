@@ -11,7 +11,7 @@ use fedflip_record::export::tensorboard::EventWriter;
 use fedflip_record::export::{Table, csv, parquet};
 use fedflip_record::folder::{FLEET, RECORDS};
 use fedflip_record::reader::{self, Records};
-use fedflip_record::{FolderProblem, RecordError};
+use fedflip_record::{FolderProblem, RecordError, atomic};
 
 use crate::args::{ExportArgs, ExportFormat, ExportTable};
 use crate::error::CliError;
@@ -49,7 +49,7 @@ pub(super) fn run(args: &ExportArgs, output: &mut dyn Write) -> Result<(), CliEr
     match &args.out {
         Some(out) => {
             files::check_no_run(out)?;
-            Ok(files::write(out, &bytes)?)
+            Ok(atomic::write_to(out, &bytes)?)
         }
         None => Ok(output.write_all(&bytes)?),
     }

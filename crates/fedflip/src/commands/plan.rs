@@ -1,6 +1,7 @@
 //! The command `fedflip plan`.
 
 use std::io::Write;
+use std::path::Path;
 
 use fedflip_plan::Schedule;
 use fedflip_record::atomic;
@@ -8,10 +9,15 @@ use fedflip_record::atomic;
 use super::print_json;
 use crate::args::PlanArgs;
 use crate::error::CliError;
+use crate::files;
 use crate::planner::{Explanation, PlanJson, PlanSettings, SolvedPlan};
 use crate::progress::{Line, warn};
 
 pub(super) fn run(args: &PlanArgs, output: &mut dyn Write) -> Result<(), CliError> {
+    if let Some(out) = &args.out {
+        files::check_no_run(out)?;
+        files::check_not_input(out, Path::new(&args.fleet))?;
+    }
     let settings = PlanSettings::resolve(args)?;
     let problem = settings.problem();
     let scheme = settings.planning.scheme.clone();
@@ -21,7 +27,7 @@ pub(super) fn run(args: &PlanArgs, output: &mut dyn Write) -> Result<(), CliErro
     warn_of_constants(&settings);
     solved.warnings.iter().for_each(|warning| warn(warning));
     if let Some(out) = &args.out {
-        atomic::write(out, &Schedule::new(solved.plan.clone().into_owned(), 1).csv(&settings.fleet))?;
+        atomic::write_to(out, &Schedule::new(solved.plan.clone().into_owned(), 1).csv(&settings.fleet))?;
     }
     if args.json {
         return print_json(output, &PlanJson::new(&settings, &solved));

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
-use fedflip_record::RecordError;
+use fedflip_record::{RecordError, atomic};
 use fedflip_report::{Collection, Format, Options, OutputFile, Report};
 
 use crate::args::ReportArgs;
@@ -116,5 +116,5 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::create_dir_all(folder).map_err(RecordError::io(folder, "cannot be made"))?;
     }
-    Ok(files::write(path, bytes)?)
+    Ok(atomic::write_to(path, bytes)?)
 }

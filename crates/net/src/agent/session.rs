@@ -242,7 +242,7 @@ impl Session<'_> {
             return Err(NetError::OtherServer { problem: "it has no model at the end of its run" });
         }
         let model = work.clone().fetch_plain(digest).await?;
-        atomic::write(&file, &work.trainer.model_file(&model)?)?;
+        atomic::write_to(&file, &work.trainer.model_file(&model)?)?;
         (self.tell)(News::Saved { file });
         Ok(())
     }

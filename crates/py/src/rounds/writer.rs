@@ -8,7 +8,7 @@ use fedflip_fleet::csv_file;
 use fedflip_learn::layer::ParamSpec;
 use fedflip_learn::model_file;
 use fedflip_record::checkpoint::Mark;
-use fedflip_record::folder::Contents;
+use fedflip_record::folder::{Caps, Contents};
 use fedflip_record::{
     Checkpoint, Deployed, End, Header, Initial, Line, RecordError, Round, RunFolder, Start,
 };
@@ -219,6 +219,7 @@ fn contents<'a>(
     Contents {
         run: scenario.stored(),
         free_keys: FREE_KEYS,
+        caps: Caps::NONE,
         fleet,
         plan: planned.schedule.csv(&plan.fleet),
         header: Header { deployed: is_real.then(Deployed::default), ..first },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fedflip_fleet::{Fleet, csv_file};
 use fedflip_plan::{Plan, Schedule};
-use fedflip_record::folder::{BEST, Contents};
+use fedflip_record::folder::{BEST, Caps, Contents};
 use fedflip_record::reader::Records;
 use fedflip_record::{Line, RunFolder};
 
@@ -81,6 +81,7 @@ pub(super) fn write_folder(run: &RunData, folder: &Path) -> Result<(), Failure> 
     let contents = Contents {
         run: run.run_toml.clone().unwrap_or_default(),
         free_keys: &[],
+        caps: Caps::NONE,
         fleet: run.fleet.as_ref().map(|fleet| csv(fleet)).unwrap_or_default(),
         plan: plan.unwrap_or_default(),
         header: run.records.header.clone(),
