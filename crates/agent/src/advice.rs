@@ -22,7 +22,6 @@ pub fn join_text(error: &JoinError) -> String {
 pub fn join_hint(error: &JoinError) -> String {
     match error {
         JoinError::Net(error) => net_hint(error),
-        JoinError::NoHome => "name a folder with --data-dir or in FEDFLIP_DATA".to_owned(),
         JoinError::NoIdentity { .. } => {
             "name certs/devices/NAME, or make one with fedflip certs device NAME".to_owned()
         }

@@ -16,9 +16,6 @@ pub enum JoinError {
         /// The number that was refused.
         value: f64,
     },
-    /// There is no default folder for data sets.
-    #[error("there is no home folder to keep data sets in")]
-    NoHome,
     /// The model cannot be kept there.
     #[error("{file} cannot be written: it is a folder, or there is no folder for it")]
     NoFile {
@@ -57,7 +54,6 @@ impl JoinError {
             Self::Net(error) => error.hint(),
             Self::Seconds { .. } => "it must be a number of seconds from 0 to 1e6".to_owned(),
             Self::NoFile { .. } => "name a file in a folder that is there".to_owned(),
-            Self::NoHome => "name a folder for data sets".to_owned(),
             Self::NoIdentity { .. } => "name the folder that the authority issued for this device".to_owned(),
             Self::Setting(error) => error.hint.clone(),
         }

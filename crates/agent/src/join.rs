@@ -74,13 +74,13 @@ pub fn settings(args: &JoinArgs) -> Result<AgentSettings, JoinError> {
             credentials
         }
     };
+    let tasks = BuiltInTasks { data_dir: data_dir(args.data_dir.as_deref()), own: args.data.clone() };
+    // A wrong name should not wait for the server.
+    tasks.check_files()?;
     Ok(AgentSettings {
         server: args.server.clone(),
         credentials,
-        trains: Arc::new(BuiltInTasks {
-            data_dir: data_dir(args.data_dir.as_deref()).ok_or(JoinError::NoHome)?,
-            own: args.data.clone(),
-        }),
+        trains: Arc::new(tasks),
         save_model: args.save_model.as_deref().map(in_a_folder).transpose()?,
         compute_at_least: secs("compute_secs", args.compute_secs)?,
         give_up_after: args.give_up_secs.map(|value| secs("give_up_secs", value)).transpose()?,
@@ -97,7 +97,9 @@ pub fn plain_identity(name: &str) -> Result<Credentials, NetError> {
 /// Reads an identity; a file that is missing is named.
 fn identity(folder: &Path) -> Result<Credentials, JoinError> {
     let needed = ["cert.pem", "key.pem", "coin.key", "ca.pem"];
-    match needed.into_iter().find(|name| !folder.join(name).exists()) {
+    // Also of a folder that may not be read: that it may not is said where it is read.
+    let is_missing = |name: &&str| matches!(folder.join(name).try_exists(), Ok(false));
+    match needed.into_iter().find(is_missing) {
         Some(missing) => Err(JoinError::NoIdentity { folder: folder.display().to_string(), missing }),
         None => Ok(client_config(folder)?),
     }

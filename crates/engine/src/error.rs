@@ -42,12 +42,12 @@ pub enum EngineError {
         gib_max: f64,
     },
     /// The run ends at a value of a metric that its learner does not have.
-    #[error("the run stops at {metric}, but the learner evaluates {}", known.join(", "))]
+    #[error("the run stops at {metric}, but the learner evaluates {known}")]
     NoSuchMetric {
         /// The metric of the target.
         metric: String,
-        /// The metrics of the learner.
-        known: Vec<String>,
+        /// The metrics of the learner, in words.
+        known: String,
     },
     /// The world cannot continue with the round. The error is the world's own.
     #[error("the round cannot continue: {0}")]
@@ -69,7 +69,7 @@ impl EngineError {
                 "use round.aggregation = \"clipped\", which adds updates as they come, or plan smaller cohorts"
                     .to_owned()
             }
-            Self::NoSuchMetric { known, .. } => format!("stop at one of {}", known.join(", ")),
+            Self::NoSuchMetric { .. } => "stop at a metric that evaluate returns".to_owned(),
             Self::World(_) => "resume the run".to_owned(),
         }
     }

@@ -55,5 +55,5 @@ pub use norms::NormHistory;
 pub use optimiser::Optimiser;
 pub use run::{Control, Engine, Outcome, Sink};
 pub use state::State;
-pub use stop::Stop;
+pub use stop::{Stop, in_words};
 pub use world::{Cohort, Event, Order, Update, World};

@@ -17,6 +17,12 @@ pub struct Stop {
     pub secs_max: Option<f64>,
 }
 
+/// The names of metrics in a sentence.
+pub fn in_words(metrics: &[Metric]) -> String {
+    let names: Vec<&str> = metrics.iter().map(|metric| &*metric.info.name).collect();
+    if names.is_empty() { "no metric".to_owned() } else { names.join(", ") }
+}
+
 impl Stop {
     /// Ends after this number of rounds, whatever the metrics.
     pub fn after_rounds(rounds_max: u64) -> Self {
@@ -27,8 +33,7 @@ impl Stop {
     pub fn check_metric(&self, metrics: &[Metric]) -> Result<(), EngineError> {
         match &self.target {
             Some(target) if metrics.iter().all(|metric| metric.info.name != target.metric) => {
-                let known = metrics.iter().map(|metric| metric.info.name.to_string()).collect();
-                Err(EngineError::NoSuchMetric { metric: target.metric.clone(), known })
+                Err(EngineError::NoSuchMetric { metric: target.metric.clone(), known: in_words(metrics) })
             }
             _ => Ok(()),
         }

@@ -36,7 +36,7 @@ pub(crate) fn session(args: &TrainingArgs) -> Result<Session<'static>, CliError>
 /// A session without observers.
 pub(crate) fn new_session(data: &DataDirArgs, threads: Option<u16>) -> Result<Session<'static>, CliError> {
     let threads = threads.map_or_else(processors, usize::from);
-    let session = Session::new(data.folder()?);
+    let session = Session::new(data.folder());
     Ok(Session { threads, stop: &interrupt::interrupted, now: interrupt::now, ..session })
 }
 

@@ -41,18 +41,15 @@ impl Options {
         data_dir: Option<PathBuf>,
         out: Option<PathBuf>,
         resume: bool,
-    ) -> Result<Self, Failure> {
-        let data_dir = data_folder(data_dir)?;
-        Ok(Self { threads, data_dir, out, resume, observer })
+    ) -> Self {
+        let data_dir = data_folder(data_dir);
+        Self { threads, data_dir, out, resume, observer }
     }
 }
 
 /// The folder of data sets: the one that is asked for, or that of the user's cache.
-pub(crate) fn data_folder(asked: Option<PathBuf>) -> Result<PathBuf, Failure> {
-    data_dir(asked.as_deref()).ok_or_else(|| {
-        let problem = "there is no home folder to keep data sets in";
-        Failure::input(problem, "name a folder in data_dir or in FEDFLIP_DATA").at("data_dir")
-    })
+pub(crate) fn data_folder(asked: Option<PathBuf>) -> PathBuf {
+    data_dir(asked.as_deref())
 }
 
 /// Everything of one call from Python that may raise.

@@ -25,22 +25,23 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyclass(frozen, module = "fedflip._fedflip")]
 struct NativeLearner {
     learner: SgdLearner,
-    /// Buffers; made again after a panic.
-    buffers: Mutex<Option<SgdWorker>>,
+    /// Buffers that nobody uses, as many as there have been calls at the same time; those of a panic are gone.
+    buffers: Mutex<Vec<SgdWorker>>,
 }
 
 impl NativeLearner {
-    /// Calls `body` with the buffers, and without the interpreter.
+    /// Calls `body` with buffers of its own, and without the interpreter.
     fn with_buffers<T: Send>(
         &self,
         py: Python<'_>,
         body: impl FnOnce(&SgdLearner, &mut SgdWorker) -> T + Send,
     ) -> T {
         py.detach(|| {
-            let mut held = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut buffers = held.take().unwrap_or_else(|| self.learner.worker());
+            let free = || self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = free().pop();
+            let mut buffers = known.unwrap_or_else(|| self.learner.worker());
             let result = body(&self.learner, &mut buffers);
-            *held = Some(buffers);
+            free().push(buffers);
             result
         })
     }
@@ -62,9 +63,9 @@ impl NativeLearner {
         let source =
             Source::of_text(text, "the scenario").with_memory(InMemory { fleet, ..InMemory::default() });
         let scenario = source.scenario(&[])?;
-        let folder = data_folder(data_dir)?;
+        let folder = data_folder(data_dir);
         let learners = py.detach(|| scenario.task_settings().learners(&folder))?;
-        Ok(Self { learner: learners.learner, buffers: Mutex::new(None) })
+        Ok(Self { learner: learners.learner, buffers: Mutex::default() })
     }
 
     #[getter]

@@ -31,7 +31,7 @@ fn scenario_fleet(
     scenario: &PyScenario,
     data_dir: Option<PathBuf>,
 ) -> Result<PyFleet, Failure> {
-    let folder = data_folder(data_dir)?;
+    let folder = data_folder(data_dir);
     let setup = py.detach(|| Setup::new(&scenario.scenario, &mut Session::new(folder)))?;
     Ok(PyFleet(Arc::new(setup.fleet)))
 }

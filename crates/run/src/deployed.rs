@@ -156,6 +156,7 @@ impl Deployed<'_> {
                 self.last_model().inspect_err(|error| warn!(%error, "devices cannot fetch the model"));
             server.finish(model.ok());
         }
+        server.write_last_device_status(self.out);
         let begun = StateView::open(self.out)?.header()?.is_some();
         begun.then(|| self.summary(self.out)).transpose()
     }

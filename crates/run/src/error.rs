@@ -81,6 +81,12 @@ pub enum RunError {
     /// A comparison of runs that have no target.
     #[error("a comparison needs a target, and the scenario has none")]
     NoTarget,
+    /// Pilots of a learner that does not evaluate what they run to.
+    #[error("pilots run to a value of the metric loss, but the learner evaluates {known}")]
+    NoPilotLoss {
+        /// The metrics of the learner, in words.
+        known: String,
+    },
     /// A scenario that continues from pilots, in a comparison without pilots.
     #[error("pilot.keep continues from pilots, and the comparison runs none")]
     NoPilots,
@@ -134,6 +140,11 @@ impl RunError {
             Self::CannotRetime { .. } => "run the scenario again with the other clock".to_owned(),
             Self::Interrupted => "resume it".to_owned(),
             Self::NoTarget => "name a metric and its value in stop.metric and stop.at".to_owned(),
+            Self::NoPilotLoss { .. } => {
+                "let evaluate return a metric called loss, compare without pilots, or name schemes that need none, \
+                 such as auto"
+                    .to_owned()
+            }
             Self::NoPilots => "leave out pilot.keep, or run pilots".to_owned(),
             Self::IdleAxis(error) => error.hint().to_owned(),
             Self::AtPoint { error, .. } => error.hint(),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fedflip_engine::in_words;
 use fedflip_fleet::ModelVector;
 use fedflip_learn::{Crew, metrics, model_file};
 use fedflip_plan::{Pilot, PilotFit, PlanError, Scheme, constants};
@@ -126,6 +127,10 @@ impl Pilots<'_> {
         crew: &mut dyn Crew,
         session: &mut Session<'_>,
     ) -> Result<Option<Pair>, RunError> {
+        let metrics = self.setup.trainer.metrics();
+        if metrics.iter().all(|metric| metric.info.name != metrics::LOSS) {
+            return Err(RunError::NoPilotLoss { known: in_words(metrics) });
+        }
         let (mut runs, mut better, mut least) = (Vec::new(), None, f64::INFINITY);
         for (place, scheme) in SCHEMES.into_iter().enumerate() {
             let item = number * SCHEMES.len() as u64 + place as u64;

@@ -4,8 +4,6 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use crate::error::CliError;
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum DataCommand {
     /// List the data sets with their sources and sizes, and whether they are on this machine
@@ -102,12 +100,7 @@ pub(crate) struct DataDirArgs {
 
 impl DataDirArgs {
     /// The folder of `--data-dir`, or else the one in the user's cache.
-    pub(crate) fn folder(&self) -> Result<PathBuf, CliError> {
-        fedflip_agent::data_dir::data_dir(self.data_dir.as_deref()).ok_or_else(|| {
-            CliError::usage(
-                "there is no folder for data sets: this user has no home folder",
-                "name a folder with --data-dir or in the environment variable FEDFLIP_DATA",
-            )
-        })
+    pub(crate) fn folder(&self) -> PathBuf {
+        fedflip_agent::data_dir::data_dir(self.data_dir.as_deref())
     }
 }

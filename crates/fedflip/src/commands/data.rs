@@ -35,7 +35,7 @@ struct ListedSource {
 }
 
 pub(super) fn list(args: &DataListArgs, output: &mut dyn Write) -> Result<(), CliError> {
-    let folder = args.data.folder()?;
+    let folder = args.data.folder();
     let programs = programs();
     let listed = SETS.map(|set| Listed {
         name: set.name,
@@ -107,7 +107,7 @@ struct Got {
 
 pub(super) fn get(args: &DataGetArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let set = SetSpec::by_name(&args.name)?;
-    let data_dir = args.data.folder()?;
+    let data_dir = args.data.folder();
     let source = match (&args.from, &args.url) {
         (Some(folder), _) => Source::Folder(folder.clone()),
         (None, Some(base)) => Source::Address(base.clone()),
@@ -140,7 +140,7 @@ struct Checked {
 
 pub(super) fn check(args: &DataCheckArgs, output: &mut dyn Write) -> Result<(), CliError> {
     let set = SetSpec::by_name(&args.name)?;
-    let data_dir = args.data.folder()?;
+    let data_dir = args.data.folder();
     let mut report = Report::new();
     load::check(set, &data_dir, &mut |progress| report.tell(progress))?;
     let folder = data_dir.join(set.name).display().to_string();

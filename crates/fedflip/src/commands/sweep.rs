@@ -62,12 +62,12 @@ fn read(args: &SweepArgs, study: &Study) -> Result<Sweep, CliError> {
 
 fn write_table(output: &mut dyn Write, sweep: &Sweep, found: &[Found<'_>]) -> Result<(), CliError> {
     let target = &sweep.base().stop.target;
-    writeln!(
-        output,
-        "{} to {}\n",
-        sweep.base().task.name(),
-        super::compare::target(sweep.base().task.name(), target)
-    )?;
+    let task = sweep.base().task.name();
+    // Where points have targets of their own, the rows name them.
+    match sweep.axes().iter().any(|axis| axis.path().starts_with("stop.")) {
+        true => writeln!(output, "{task}\n")?,
+        false => writeln!(output, "{task} to {}\n", super::compare::target(task, target))?,
+    }
     let has_yardstick = found.iter().any(|found| !found.json.speedups_over_full.is_empty());
     let (versus, of) = match has_yardstick {
         true => ("speed-up", format!("speed-up is over {YARDSTICK}")),

@@ -206,6 +206,11 @@ fn needs_constants((_, entry): &Entry) -> bool {
     entry.as_ref().is_err_and(|refusal| refusal.status == NEEDS_CONSTANTS)
 }
 
+/// None of two zeros: where devices take no time, all schemes are alike.
+fn ratio(over: f64, under: f64) -> Option<f64> {
+    Some(over / under).filter(|ratio| !ratio.is_nan())
+}
+
 fn row(scheme: &Scheme, solved: &SolvedPlan<'_>, best_secs: f64) -> Vec<String> {
     let evaluation = &solved.outlook.evaluation;
     let round = evaluation.round_secs.map(|round| round.mean);
@@ -217,8 +222,13 @@ fn row(scheme: &Scheme, solved: &SolvedPlan<'_>, best_secs: f64) -> Vec<String> 
         or_never(evaluation.rounds, &|rounds| significant(rounds, 4)),
         or_never(round.map(|round| round.mean), &duration),
         or_never(evaluation.total_secs, &duration),
-        or_never(evaluation.total_secs.and(round).map(|round| round.std_error / round.mean), &percent),
-        or_never(evaluation.total_secs, &|secs| format!("{:.2}", secs / best_secs)),
+        or_never(
+            evaluation.total_secs.and(round).and_then(|round| ratio(round.std_error, round.mean)),
+            &percent,
+        ),
+        or_never(evaluation.total_secs.and_then(|secs| ratio(secs, best_secs)), &|ratio| {
+            format!("{ratio:.2}")
+        }),
         or_never(evaluation.objective_p2, &duration),
         duration(solved.solve_secs),
     ]

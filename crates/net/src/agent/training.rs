@@ -7,7 +7,7 @@ use fedflip_fleet::ModelVector;
 use fedflip_learn::learner::pieces;
 use fedflip_learn::{LearnError, Learner, Sums, TrainKey};
 
-use super::own_files::OwnFiles;
+use super::own_files::{self, OwnFiles};
 use crate::error::NetError;
 use crate::wire::task::{OfferedTask, TaskMismatch};
 
@@ -133,6 +133,11 @@ impl BuiltInTasks {
     /// With the data sets in a folder, for [`AgentSettings`](super::AgentSettings).
     pub fn in_folder(data_dir: impl Into<PathBuf>) -> Arc<dyn PrepareTask> {
         Arc::new(Self { data_dir: data_dir.into(), own: Vec::new() })
+    }
+
+    /// Refuses names of own files for which there is no file.
+    pub fn check_files(&self) -> Result<(), NetError> {
+        Ok(own_files::stamps(&own_files::names(&self.own)).map(drop)?)
     }
 }
 

@@ -89,7 +89,9 @@ impl Store {
         let authority = Identity { certificate_pem, key_pem: read(folder, AUTHORITY_KEY)? };
         let issued = serde_json::from_str(&read(folder, ISSUED)?)
             .map_err(|error| NetError::damaged(folder.join(ISSUED), error.to_string()))?;
-        let store = Self { folder: folder.to_owned(), signer: Signer::new(&authority)?, issued, _lock: lock };
+        let signer = Signer::new(&authority)
+            .map_err(|error| NetError::damaged(folder.join(AUTHORITY_KEY), error.to_string()))?;
+        let store = Self { folder: folder.to_owned(), signer, issued, _lock: lock };
         // An authority of an earlier version has no such file.
         if !folder.join(REVOKED_NAMES).exists() {
             store.write_revoked_names()?;

@@ -58,6 +58,13 @@ impl NormBound {
         Ok(Self::of_norms(trained, norm(model.as_slice())))
     }
 
+    /// The largest norm at the start.
+    pub fn norm_max(self) -> f64 {
+        match self {
+            Self::Configured(most) | Self::Trial(most) => most,
+        }
+    }
+
     fn of_norms(trained: f64, model: f64) -> Self {
         let most = MODEL_FACTOR_MAX * model.max(MODEL_NORM_MIN);
         // A trial without effect, or with too much of it, does not count.

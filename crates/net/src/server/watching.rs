@@ -56,6 +56,13 @@ fn status(state: &ServerState, slot: usize, now_unix_secs: i64) -> DeviceStatus 
     }
 }
 
+fn write(status: &FleetStatus, folder: &Path) {
+    if let Err(error) = status.write(folder) {
+        // The run does not depend on this file.
+        debug!(%error, "the status of the devices cannot be written");
+    }
+}
+
 impl Server {
     /// Asks for the status of all devices, as long as the server runs.
     pub fn fleet_source(&self) -> FleetSource {
@@ -89,11 +96,17 @@ impl Server {
             state.shown = Some(Instant::now());
             state.members.len()
         };
-        if devices > 0
-            && let Err(error) = self.hub.fleet_status().write(folder)
-        {
-            // The run does not depend on this file.
-            debug!(%error, "the status of the devices cannot be written");
+        if devices > 0 {
+            write(&self.hub.fleet_status(), folder);
+        }
+    }
+
+    /// Writes the status once more when the server ends: no device is connected any longer.
+    pub fn write_last_device_status(&self, folder: &Path) {
+        let mut status = self.hub.fleet_status();
+        status.devices.iter_mut().for_each(|device| device.is_connected = false);
+        if !status.devices.is_empty() {
+            write(&status, folder);
         }
     }
 }

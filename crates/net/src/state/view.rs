@@ -14,7 +14,7 @@ use super::models::Models;
 use super::rows::{EnrolledDevice, Fate, Incident, PlannedDevice, StoredModel, StoredPlan, StoredRound};
 use super::seals::Seals;
 use crate::coin::RUN_BYTES;
-use crate::error::NetError;
+use crate::error::{CANNOT_BE_READ, NetError};
 
 /// The database of a run, for questions.
 #[derive(Debug)]
@@ -26,6 +26,10 @@ pub struct StateView {
 impl StateView {
     /// Opens the state in a run's folder to read it, after a check that it is what was committed.
     pub fn open(folder: &Path) -> Result<Self, NetError> {
+        if !folder.is_dir() {
+            let absent = std::io::Error::from(std::io::ErrorKind::NotFound);
+            return Err(NetError::io(folder, CANNOT_BE_READ)(absent));
+        }
         if !folder.join(STATE).is_file() {
             return Err(NetError::NoState { folder: folder.display().to_string() });
         }

@@ -159,7 +159,7 @@ pub(super) fn serve(
     ready: Option<Py<PyAny>>,
     stop: Option<Py<PyAny>>,
 ) -> PyResult<bool> {
-    let data_dir = data_folder(arguments.data_dir.clone())?;
+    let data_dir = data_folder(arguments.data_dir.clone());
     let scenario = arguments.scenario(py, initial.as_ref())?;
     let signals = Arc::new(Signals::default());
     let observer = PyObserver::new(py, observer, Arc::clone(&signals))?;

@@ -116,7 +116,6 @@ fn failure(py: Python<'_>, error: JoinError) -> Failure {
     let input = |place: &str| Failure::input(&error, &hint).at(place);
     match &error {
         JoinError::Seconds { setting, value } => input(setting).of(py, *value),
-        JoinError::NoHome => input("data_dir"),
         JoinError::NoFile { file } => input("save_model").of(py, file),
         JoinError::NoIdentity { folder, .. } => {
             let remedy =

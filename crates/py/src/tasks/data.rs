@@ -89,7 +89,7 @@ impl TaskData {
         settings.test_samples_max = arguments.test_samples_max.unwrap_or(settings.test_samples_max);
         let learning_rate = arguments.learning_rate.unwrap_or(settings.sgd.learning_rate);
         settings.sgd = SgdSettings::plain(learning_rate, arguments.batch, arguments.steps);
-        let data_dir = data_folder(arguments.data_dir.clone())?;
+        let data_dir = data_folder(arguments.data_dir.clone());
         let (learner, _) =
             py.detach(|| settings.learner(&data_dir)).map_err(|error| refused_task(py, &error))?;
         let sample_shape = match task.source() {

@@ -22,7 +22,7 @@ pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// One dictionary for each data set.
 #[pyfunction]
 fn datasets(py: Python<'_>, data_dir: Option<PathBuf>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let folder = data_folder(data_dir)?;
+    let folder = data_folder(data_dir);
     let describe = |set: &SetSpec| {
         let dict = PyDict::new(py);
         dict.set_item("name", set.name)?;
@@ -49,7 +49,7 @@ impl DataSet {
     #[staticmethod]
     fn load(py: Python<'_>, name: &str, data_dir: Option<PathBuf>) -> PyResult<Self> {
         let set = SetSpec::by_name(name).map_err(|error| refused_data(py, &error))?;
-        let folder = data_folder(data_dir)?;
+        let folder = data_folder(data_dir);
         let samples = py.detach(|| load::load(set, &folder)).map_err(|error| refused_data(py, &error))?;
         Ok(Self { set, samples })
     }

@@ -99,7 +99,7 @@ impl Host {
         let what = "training one update, to know how large updates are";
         let trial = || NormBound::of_trial(learner, scenario.seed);
         let bound = session.observers.while_working(what, trial)?;
-        info!(?bound, "updates of devices are bounded by a trial");
+        info!(norm_max = bound.norm_max(), "a trial bounds the updates of devices");
         Ok(bound)
     }
 
