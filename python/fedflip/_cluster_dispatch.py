@@ -73,12 +73,10 @@ class Dispatcher:
     def join_all(self) -> None:
         """Waits until all workers have joined; after ``join_secs`` those that are there begin."""
         until = time.monotonic() + self._join_secs
-        tell_at = time.monotonic() + _TELL_SECS
-        while not all(slot.ready for slot in self._slots):
-            self.pump()
-            if time.monotonic() > tell_at:
+        tell_at = min(time.monotonic() + _TELL_SECS, until)
+        while (there := sum(slot.ready for slot in self._slots)) < len(self._slots):
+            if tell_at < min(time.monotonic(), until):
                 tell_at = until
-                there = sum(slot.ready for slot in self._slots)
                 _log.warning(
                     "%d of %d workers have joined; waiting up to %g seconds for the others: the cluster may have no room "
                     "for them",
@@ -86,11 +84,12 @@ class Dispatcher:
                     len(self._slots),
                     self._join_secs,
                 )
-            if time.monotonic() > until and (there := sum(slot.ready for slot in self._slots)):
+            if time.monotonic() > until and there:
                 _log.warning(
                     "%d of %d workers have joined; the others may still come", there, len(self._slots)
                 )
                 return
+            self.pump()
 
     def begin(self, kind: str, model: Array, arguments: Sequence[Any]) -> list[Job]:
         """Begins one job for each argument. Other jobs than trainings go before trainings that have not begun."""
@@ -246,7 +245,7 @@ class Dispatcher:
         # A worker that is not back yet may be lost again.
         if slot.ready:
             slot.ready, slot.since, slot.ask_at = False, now, now
-            _log.warning("a worker is lost (%s); %d orders are repeated", event.why, len(jobs))
+            _log.warning("a worker is lost (%s); orders to repeat: %d", event.why, len(jobs))
         else:
             self._ask_later(slot, event.why)
             _log.info("a worker could not join (%s)", event.why)
@@ -275,12 +274,14 @@ class Dispatcher:
             return
         if job.kind != "train":
             self._release(job)
+        key = job.argument if job.kind == "train" else None
+        what = f"training on device {key.device} in round {key.round}" if key is not None else job.kind
         job.done, job.error = (
             True,
             LearnerError(
-                f"{job.kind} was lost with {job.lost} workers in a row: {why}",
+                f"{what} was lost with {job.lost} workers in a row: {why}",
                 device=job.device,
-                round=job.argument.round if job.kind == "train" else None,
+                round=None if key is None else key.round,
                 remedy="the logs of the workers say why; give each worker more memory if it ran out of it",
             ),
         )

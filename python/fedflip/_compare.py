@@ -9,7 +9,7 @@ from typing import Any
 
 from fedflip import _fedflip
 from fedflip._comparison import Comparison, Pilot
-from fedflip._errors import FedflipError
+from fedflip._errors import FedflipError, InputError
 from fedflip._observe import Callback
 from fedflip._options import Options
 from fedflip._stop import Stop
@@ -121,6 +121,13 @@ def pilot(
         >>> constants.alpha > 0
         True
     """
+    if isinstance(keys.get("stop"), Stop):
+        raise InputError(
+            "pilots do not run to a target, but to a value of the metric loss",
+            where="stop",
+            value=keys["stop"],
+            remedy='leave stop out, and set that value with pilot={"loss": …}',
+        )
     options = Options(threads=threads, out=out, resume=resume, callbacks=callbacks, progress=progress, data_dir=data_dir)  # fmt: skip
     with Work(work, fleet=fleet, seed=seed, workers=workers, crew=crew, threads=options.threads, timeout_secs=timeout_secs,
               data_dir=options.data_dir, keys=keys) as ready, options.watched() as native:  # fmt: skip

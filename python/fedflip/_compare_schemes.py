@@ -52,7 +52,12 @@ def chosen_schemes(schemes: Any) -> list[Chosen]:
             f"schemes has {twice} twice",
             where="schemes",
             value=twice,
-            remedy="name each scheme once; give callables names of their own: ff.Scheme(draw, name='mine')",
+            remedy=(
+                "compare plans of one scheme with ff.Plan.from_q(fleet, plan.q, bandwidth_mbps=…), or with "
+                "ff.sweep(…, over={'variance': […]})"
+                if any(isinstance(each.given, Plan) for each in chosen if each.name == twice)
+                else "name each scheme once; give callables names of their own: ff.Scheme(draw, name='mine')"
+            ),
         )
     return chosen
 

@@ -21,7 +21,7 @@ def pyplot(where: str) -> Any:
         return importlib.import_module("matplotlib.pyplot")
     except ImportError:
         raise InputError(
-            f"{where}: pictures need matplotlib, which is not installed",
+            "pictures need matplotlib, which is not installed",
             where=where,
             remedy="pip install matplotlib",
         ) from None

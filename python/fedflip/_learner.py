@@ -20,6 +20,7 @@ from fedflip._learner_checks import (
     checked_learner,
     checked_timeout,
     difference,
+    in_words,
     metric_name,
     not_finite,
     number,
@@ -240,14 +241,21 @@ class FlatLearner:
                 remedy='return {"accuracy": (correct, count)}, or {} if there is nothing to evaluate',
             )
         metrics = {metric_name(name): sum_and_weight(name, value) for name, value in answer.items()}
-        if self._metrics is None and getattr(self._learner, "metrics", None) is None:
+        declared = self.declared
+        if declared is not None and metrics.keys() != declared.keys():
+            raise LearnerError(
+                f"evaluate returned {in_words(metrics)}, but metrics of the learner has {in_words(declared)}",
+                remedy="let both have the same names",
+            )
+        if self._metrics is None and declared is None:
             self._metrics = {name: self._assumed.get(name, direction(name)) for name in metrics}
         return metrics
 
     @property
     def declared(self) -> dict[str, Direction] | None:
         """The metrics that the learner declares, with their directions; None if it declares none."""
-        declared = getattr(self._learner, "metrics", None)
+        # A property may run code of the user, which may fail.
+        declared = self._call("metrics", None, None, getattr, self._learner, "metrics", None)
         return None if declared is None else checked_directions(declared)
 
     def _assume(self, name: str, better: Direction) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 from fedflip import _arguments as argument
@@ -93,6 +94,11 @@ def number(value: Any, what: str, device: int | None = None) -> float:
             device=device,
             remedy="return a float, such as loss.item()",
         ) from None
+
+
+def in_words(metrics: Mapping[str, Any]) -> str:
+    """The names of metrics in a sentence."""
+    return ", ".join(metrics) or "no metric"
 
 
 def metric_name(name: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -46,11 +47,16 @@ class MpiCrew(ClusterCrew):
         return _MpiEngine(self._comm)
 
 
+_NUMBERS = itertools.count()
+
+
 class _MpiEngine:
     """Orders and answers as messages. Slot n is rank n + 1."""
 
     def __init__(self, comm: Any) -> None:
         self._comm, self.slots = comm, comm.size - 1
+        #: A rank may answer only now what an earlier engine asked: each asks with a number of its own.
+        self._number = next(_NUMBERS)
         #: Messages on their way, with the memory that they are sent from.
         self._sending: list[tuple[Any, Any]] = []
         self._has: list[list[int]] = [[] for _ in range(self.slots)]
@@ -67,7 +73,7 @@ class _MpiEngine:
 
     def join(self, slot: int) -> None:
         # All messages are sent from the same memory: a learner may hold much data.
-        self._tell(slot, ("join", None, None, len(self._parcel)))
+        self._tell(slot, ("join", None, self._number, len(self._parcel)))
         self._sending.append((self._comm.Isend(self._parcel, slot + 1, MODEL), self._parcel))
 
     def publish(self, model: Array) -> Array:
@@ -93,7 +99,8 @@ class _MpiEngine:
         while (found := received(self._comm, None, ANSWER, 0 if events else secs)) is not None:
             rank, (ticket, fine, answer) = found
             if ticket is None:
-                events.append(Joined(rank - 1, answer))
+                if fine == self._number:
+                    events.append(Joined(rank - 1, answer))
                 continue
             self._orders[rank - 1] -= 1
             if ticket in self._training and fine:

@@ -89,7 +89,7 @@ class _Rank:
             self._is_stopped(-1)
             self._stopped.clear()
             self._serving, self._models = Serving(parcel), {}
-            self._comm.send((None, True, self._serving.joined), 0, ANSWER)
+            self._comm.send((None, number, self._serving.joined), 0, ANSWER)
         elif kind == "model":
             self._models = {
                 **dict(list(self._models.items())[-1:]),

@@ -9,6 +9,7 @@ from typing import Any
 
 from fedflip import _fedflip
 from fedflip._arguments import count, flag, path_text
+from fedflip._errors import InputError
 from fedflip._observe import Watch, checked_callbacks
 
 __all__ = ["Options", "checked_threads"]
@@ -39,6 +40,8 @@ class Options:
         # Code of the caller may change the present folder while a run is in progress.
         self.out = None if folder is None else os.path.abspath(folder)
         self._resume = flag("resume", resume)
+        if self._resume and folder is None:
+            raise InputError("resume needs a folder", where="resume", value=True, remedy="add out=FOLDER")
         self.data_dir = path_text("data_dir", data_dir, optional=True)
         self._callbacks = checked_callbacks(callbacks)
         self._progress = flag("progress", progress)

@@ -125,16 +125,17 @@ class _RayEngine:
             except self._ray.exceptions.RayError as error:
                 gone.setdefault(slot, _why(error))
                 continue
+            if ticket is not None and not found[0]:
+                self._updates.pop(ticket, None)
             events.append(Joined(slot, found) if ticket is None else Answered(slot, ticket, *found))
         self._awaited = {answer: order for answer, order in self._awaited.items() if order[0] not in gone}
         return [*events, *(Gone(slot, why) for slot, why in gone.items())]
 
     def fetch(self, ticket: int) -> Array:
         try:
-            update: Array = self._ray.get(self._updates.pop(ticket))
+            return np.asarray(self._ray.get(self._updates.pop(ticket)))
         except self._ray.exceptions.RayError as error:
             raise LostError(_why(error)) from None
-        return update
 
     def close(self) -> None:
         for actor in self._actors if self._ray.is_initialized() else []:

@@ -28,6 +28,11 @@ def check_functions(make_model: Any, loss: Any, **optional: Any) -> None:
         raise InputError(problem, where="make_model", value=make_model, remedy=remedy)
     function("make_model", make_model, remedy="give a function that makes a module")
     function("loss", loss, remedy="give a function of output and target, such as nn.CrossEntropyLoss()")
+    if getattr(loss, "reduction", "mean") == "sum":
+        problem = "is a sum over the batch, so that losses and steps grow with it"
+        raise _refused("loss", loss, problem, "leave reduction out: the loss is the mean over a batch")
+    if isinstance(loss, type):
+        raise _refused("loss", loss, "is a class, not a loss", f"make an instance: {loss.__name__}()")
     for name, value in optional.items():
         function(name, value, optional=True)
 
@@ -64,6 +69,13 @@ def check_sets(datasets: Any, test: Any) -> None:
         is_missing = name == "test" and dataset is None
         if not is_missing and (isinstance(dataset, IterableDataset) or not _is_sequence(dataset)):
             problem = f"is {shown(dataset)}, which has no positions or no length"
+            raise _refused(name, dataset, problem, advice)
+        # One sample, or all inputs and all targets, where a data set should be.
+        if isinstance(dataset, tuple) and any(isinstance(part, torch.Tensor) for part in dataset):
+            problem = f"is {shown(dataset)}, a tuple of tensors and not a data set"
+            advice = (
+                "give TensorDataset(inputs, targets) for each device, in a list with one data set per device"
+            )
             raise _refused(name, dataset, problem, advice)
 
 

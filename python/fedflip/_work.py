@@ -20,7 +20,7 @@ from fedflip._overrides import Override, add_value, naming_values, overrides_of,
 from fedflip._plan import Plan
 from fedflip._scenario import Scenario
 from fedflip._stop import Stop
-from fedflip._work_plans import as_scheme, refuse_beside_plan, shared_overrides
+from fedflip._work_plans import as_scheme, refuse_beside_plan, refuse_without_device, shared_overrides
 
 if TYPE_CHECKING:
     from fedflip._learner import FlatLearner
@@ -65,6 +65,13 @@ class Work:
         instance("stop", stop, Stop, "a Stop", optional=True, remedy="write stop=ff.Stop('accuracy', at=0.9)")
         timeout_secs = checked_timeout(timeout_secs)
         if isinstance(plan, str):
+            if "scheme" in settings:
+                raise InputError(
+                    f"plan={plan!r} is given beside scheme={settings['scheme']!r}",
+                    where="scheme",
+                    value=settings["scheme"],
+                    remedy="leave out one of the two",
+                )
             settings["scheme"], plan = text("plan", plan), None
         self._task, self._path = "external", cast("str | None", None)
         self._overrides = list(overrides_of(settings))
@@ -100,6 +107,7 @@ class Work:
             memory["scheme"] = as_scheme("plan", plan)._native
         for each in plans:
             refuse_beside_plan(self._overrides, each)
+            refuse_without_device(each)
         if plan is None:
             self._overrides += shared_overrides(plans)
         return plans
@@ -226,14 +234,15 @@ class Work:
 
             return ProcessCrew(threads, timeout_secs=timeout_secs)
         needed = ("open", "train", "next", "evaluate", "close")
-        missing = [name for name in needed if not hasattr(given, name)]
-        if missing:
+        remedy = (
+            "write workers='process', leave it out to train in this process, or give a crew such as "
+            "fedflip.RayCrew(), fedflip.MpiCrew() or fedflip.ExecutorCrew(…)"
+        )
+        if isinstance(given, type):
+            remedy = f"make an instance: {given.__name__}(…)"
+        if isinstance(given, type) or not all(hasattr(given, name) for name in needed):
             raise InputError(
-                f"{where}: {shown(given)} has no method {missing[0]}",
-                where=where,
-                value=given,
-                remedy="write workers='process', leave it out to train in this process, or give a crew such as "
-                "fedflip.RayCrew(), fedflip.MpiCrew() or fedflip.ExecutorCrew(…)",
+                f"{where}: {shown(given)} is not a crew of workers", where=where, value=given, remedy=remedy
             )
         return given
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from fedflip._arguments import wrong
 from fedflip._errors import InputError
 from fedflip._overrides import Override
 from fedflip._plan import Plan
 from fedflip._scheme import Scheme
 
-__all__ = ["as_scheme", "refuse_beside_plan", "shared_overrides"]
+__all__ = ["as_scheme", "refuse_beside_plan", "refuse_without_device", "shared_overrides"]
 
 #: Keys that a plan decides.
 _PLANNED = frozenset(
@@ -51,6 +53,19 @@ def refuse_beside_plan(overrides: Iterable[Override], plan: Plan) -> None:
                 value=override.value,
                 remedy=f"leave {override.key.rpartition('.')[2]} out, or plan with it",
             )
+
+
+def refuse_without_device(plan: Plan) -> None:
+    """Refuses a plan in which a device never takes part: its data would be missing from the model."""
+    left_out = np.flatnonzero(plan.q == 0.0)
+    if left_out.size:
+        device = plan.fleet.names[int(left_out[0])]
+        raise InputError(
+            f"the device {device} never takes part in this plan: its q is 0",
+            where="plan",
+            value=plan,
+            remedy="plan for a fleet without it, and train on the data of the others",
+        )
 
 
 def shared_overrides(plans: Sequence[Plan]) -> list[Override]:

@@ -100,7 +100,7 @@ class Clients:
         for device, outcome in failed.items():
             shown = outcome.traceback or outcome.problem
             _flwr.flower_log(
-                ERROR, "The client of device %d failed in a %s message:\n%s", device, kind, shown
+                ERROR, "The client of device %d failed in a message of the type %s:\n%s", device, kind, shown
             )
         if kind != TRAIN:
             return

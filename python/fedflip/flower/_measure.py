@@ -23,6 +23,10 @@ __all__ = ["measure"]
 
 #: A fleet has no device that computes for 0 seconds.
 _LEAST_SECS = 1e-6
+#: A client that is lost, on a network or on a virtual clock, is asked again: the others are measured already. One that was
+#: silent for the whole time is not waited for again.
+_TRIES = 5
+_SILENCE = "there was no reply"
 
 
 def measure(
@@ -66,7 +70,7 @@ def measure(
         The fleet, with a device for each client.
 
     Raises:
-        FedflipError: A client did not report.
+        FedflipError: A client did not reply, or failed five times.
 
     Examples:
         >>> fleet = measure(grid, arrays, devices=3)  # doctest: +SKIP
@@ -80,24 +84,26 @@ def measure(
     content = RecordDict({arrayrecord_key: arrays, configrecord_key: config or ConfigRecord()})
     compute_secs, comm_secs, samples = np.zeros((3, devices))
     for first in range(0, devices, at_once):
-        batch = range(first, min(first + at_once, devices))
-        replies, secs = _timed(grid, {node_of[device]: device for device in batch}, content, timeout)
-        for device, reply in replies.items():
-            comm_secs[device] = mbit(reply.content)
-            compute_secs[device] = secs[device]
-            samples[device] = _samples(reply, device, weighted_by_key)
-            if isinstance(grid, VirtualGrid):
-                compute_secs[device], comm_secs[device] = _on_virtual_clock(grid, device, comm_secs[device])
-            elif bandwidth_mbps is not None:
-                compute_secs[device] -= comm_secs[device] / bandwidth_mbps
-                if compute_secs[device] <= 0:
-                    raise InputError(
-                        f"the upload of client {device} alone takes longer at {bandwidth_mbps:g} Mbit/s than training and "
-                        "upload took together",
-                        where="bandwidth_mbps",
-                        value=bandwidth_mbps,
-                        remedy="give the bandwidth of one client's upload, or leave it out",
-                    )
+        missing: Mapping[int, str] = dict.fromkeys(range(first, min(first + at_once, devices)), "")
+        tries = 0
+        while missing and tries < _TRIES and _SILENCE not in missing.values():
+            tries += 1
+            device_of = {node_of[device]: device for device in missing}
+            replies, missing = _timed(grid, device_of, content, timeout)
+            for device, (reply, secs) in replies.items():
+                comm_secs[device] = mbit(reply.content)
+                samples[device] = _samples(reply, device, weighted_by_key)
+                if isinstance(grid, VirtualGrid):
+                    measured = _on_virtual_clock(grid, device, comm_secs[device])
+                    compute_secs[device], comm_secs[device] = measured
+                else:
+                    compute_secs[device] = _without_upload(device, secs, comm_secs[device], bandwidth_mbps)
+        for device, reason in missing.items():
+            again = f" in {tries} tries" if tries > 1 else ""
+            raise FedflipError(
+                f"the client of device {device} could not be measured{again}: {reason}",
+                remedy="look at its log, or plan without it",
+            )
     compute_secs = np.maximum(compute_secs, _LEAST_SECS)
     columns = {"compute_secs": compute_secs, "comm_secs": comm_secs, "samples": samples}
     fleet = Fleet({"device": list(names), **columns})
@@ -108,27 +114,39 @@ def measure(
 
 def _timed(
     grid: Grid, device_of: Mapping[int, int], content: RecordDict, timeout: float
-) -> tuple[dict[int, Message], dict[int, float]]:
-    """The replies of some clients in the order of the devices, and the seconds until each was made."""
+) -> tuple[dict[int, tuple[Message, float]], dict[int, str]]:
+    """The replies of some clients in the order of the devices, each with the seconds until it was made, and why others lack."""
     messages = [Message(content, node, MessageType.TRAIN) for node in device_of]
     sent_at, began = time.time(), time.monotonic()
     came = list(grid.send_and_receive(messages, timeout=timeout))
     waited_secs = time.monotonic() - began
     # A SuperLink answers for a node that it cannot reach, and does not say for which.
     by_device = {device_of.get(reply.metadata.src_node_id): reply for reply in came}
-    replies, secs = {}, {}
+    replies, missing = {}, {}
     for device in sorted(device_of.values()):
         reply = by_device.get(device)
         if reply is None or reply.has_error():
-            reason = "there was no reply" if reply is None else reply.error.reason
-            raise FedflipError(
-                f"the client of device {device} could not be measured: {reason}",
-                remedy="look at its log, or plan without it",
-            )
+            missing[device] = _SILENCE if reply is None else reply.error.reason
+            continue
         took_secs = float(reply.metadata.created_at) - sent_at
-        secs[device] = took_secs if 0.0 < took_secs <= waited_secs else waited_secs
-        replies[device] = reply
-    return replies, secs
+        replies[device] = reply, took_secs if 0.0 < took_secs <= waited_secs else waited_secs
+    return replies, missing
+
+
+def _without_upload(device: int, secs: float, comm_secs: float, bandwidth_mbps: float | None) -> float:
+    """The compute time in the time of a reply."""
+    if bandwidth_mbps is None:
+        return secs
+    compute_secs = secs - comm_secs / bandwidth_mbps
+    if compute_secs > 0:
+        return compute_secs
+    raise InputError(
+        f"the upload of client {device} alone takes longer at {bandwidth_mbps:g} Mbit/s than training and upload took "
+        "together",
+        where="bandwidth_mbps",
+        value=bandwidth_mbps,
+        remedy="give the bandwidth of one client's upload, or leave it out",
+    )
 
 
 def _on_virtual_clock(grid: VirtualGrid, device: int, reply_mbit: float) -> tuple[float, float]:

@@ -39,7 +39,7 @@ class RunLoop:
 
     strategy: CoinStrategy
     grid: Grid
-    timeout: float
+    timeout: float | None
     train_config: ConfigRecord
     evaluate_config: ConfigRecord
     evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None

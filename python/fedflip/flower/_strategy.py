@@ -19,6 +19,7 @@ from fedflip._errors import FedflipError, InputError
 from fedflip._plan import Plan
 from fedflip.flower._clock import Clock
 from fedflip.flower._flwr import flower_log
+from fedflip.flower._grid import VirtualGrid
 from fedflip.flower._journal import Journal, rounds_of_ended
 from fedflip.flower._messages import samples_told, train_loss
 from fedflip.flower._model import DivergedUpdateError, WeightedSum, arrays_of, record_of
@@ -37,7 +38,7 @@ class CoinStrategy(Strategy):
 
     In round r, the clients ``plan.sample(round=r, seed=seed)`` train. Their changes of the model are added up with the
     weights a/q, in the order of the devices and in double precision, so that the sum is unbiased and its bytes do not depend
-    on the order of the replies. An empty round keeps the model.
+    on the order of the replies. An empty round keeps the model; with a server optimiser, its momentum still moves the model.
 
     A client that was drawn and does not report is lost: its part of the sum is missing, the round is marked in the
     records, and no other client's weight grows for it.
@@ -278,7 +279,7 @@ class CoinStrategy(Strategy):
         grid: Grid,
         initial_arrays: ArrayRecord,
         num_rounds: int = 3,
-        timeout: float = 3600,
+        timeout: float | None = None,
         train_config: ConfigRecord | None = None,
         evaluate_config: ConfigRecord | None = None,
         evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None = None,
@@ -289,7 +290,8 @@ class CoinStrategy(Strategy):
             grid: The grid.
             initial_arrays: The first model.
             num_rounds: The last round.
-            timeout: The longest time to wait for the replies of a round.
+            timeout: The longest time to wait for the replies of a round, in seconds. The default is an hour, and no limit on a
+                virtual clock, where it would be a deadline that the plan does not know.
             train_config: The configuration of clients for training.
             evaluate_config: The configuration of clients for evaluation.
             evaluate_fn: Evaluates a model on the server.
@@ -297,6 +299,8 @@ class CoinStrategy(Strategy):
         Returns:
             The last model, and the metrics of the rounds of this call.
         """
+        if timeout is None and not isinstance(grid, VirtualGrid):
+            timeout = 3600.0
         flower_log(INFO, "Starting %s strategy:", type(self).__name__)
         self.summary()
         train_config = ConfigRecord() if train_config is None else train_config

@@ -177,6 +177,38 @@ def test_a_killed_rank_ends_the_job_and_the_run_resumes(tmp_path: Path) -> None:
     assert_same(tmp_path / "mpi", expected(tmp_path, traces))
 
 
+def test_a_late_answer_to_an_earlier_run_is_not_that_to_the_next(tmp_path: Path) -> None:
+    text = """
+        import os, time
+        import numpy as np
+        import fedflip as ff
+        class Good:
+            devices, metrics = 4, {"loss": "min"}
+            def samples(self, device): return 10
+            def initial(self, seed): return np.zeros(3, np.float32)
+            def train(self, model, key): return np.ones(3, np.float32), 1.0
+            def evaluate(self, model): return {"loss": float(model.sum())}
+        class Bad(Good):
+            def __getstate__(self): return {"any": 1}
+            def __setstate__(self, state):
+                time.sleep(0.5 * int(os.environ["OMPI_COMM_WORLD_RANK"]))
+                raise RuntimeError("no data here")
+        crew = ff.MpiCrew()
+        for learner in (Bad(), Good()):
+            try:
+                run = ff.simulate(learner, crew=crew, plan="full", seed=1, rounds_max=3, progress=False)
+                print(type(learner).__name__, len(run))
+            except ff.FedflipError as error:
+                print(type(learner).__name__, "no data here" in str(error))
+        """
+    path = tmp_path / "script.py"
+    path.write_text(textwrap.dedent(text))
+    done = subprocess.run(
+        mpirun(4, str(path)), capture_output=True, text=True, timeout=100, env=environment()
+    )
+    assert done.stdout.split("\n")[:2] == ["Bad True", "Good 3"], done.stdout + done.stderr
+
+
 def test_one_rank_alone_is_told_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(SCENARIO)
     words = ["-m", "fedflip", "run", "s.toml", "--crew", "mpi"]

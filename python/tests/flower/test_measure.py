@@ -120,6 +120,13 @@ def test_wrong_arguments_are_named(more: dict[str, Any], where: str) -> None:
 
 def test_a_client_that_fails_is_named() -> None:
     with pytest.raises(
-        ff.FedflipError, match="device 2 could not be measured: ValueError: device 2 has no data"
+        ff.FedflipError, match="device 2 could not be measured in 5 tries: ValueError: device 2 has no data"
     ):
         measured(apps.failing, ConfigRecord({"fails": [2]}), at_once=6)
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_a_client_that_vanishes_is_asked_again(at_once: int) -> None:
+    fleet = measured(clock={"conditions": {"dropout": 0.3}, "seed": 1}, at_once=at_once)
+    assert fleet.compute_secs == pytest.approx(FLEET.compute_secs)
+    assert fleet.samples.tolist() == [10] * 6
