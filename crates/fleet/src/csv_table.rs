@@ -265,7 +265,10 @@ fn refuse_binary(head: &[u8], file: &str, format: &Format) -> Result<(), FleetEr
 
 fn nearest_column(title: &str, format: &Format) -> String {
     if title.is_empty() {
-        return format!("leave out the column without a name (of pandas, write index=False); the columns are {}", format.header);
+        return format!(
+            "leave out the column without a name (of pandas, write index=False); the columns are {}",
+            format.header
+        );
     }
     match nearest(title, format.columns.iter().map(|column| column.name)) {
         Some(column) => format!("did you mean {column}? The columns are {}", format.header),

@@ -24,76 +24,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::atomic;
-use crate::changed::key_changes;
+pub use crate::caps::Caps;
 use crate::checkpoint::Checkpoint;
 use crate::error::{FolderProblem, RecordError};
 pub use crate::lock::{LOCK, Lock, lock};
+pub use crate::names::{BEST, FLEET, HOST, MODEL, PILOTS, PLAN, RECORDS, RUN, WEIGHTS, is_of_run};
+use crate::names::{CHECKPOINTS, SLOTS};
 use crate::others;
 use crate::reader;
 use crate::same_run::difference;
 use crate::schema::{End, Header, Initial, Line, Round};
 use crate::writer::RecordWriter;
-
-/// The file with the scenario.
-pub const RUN: &str = "run.toml";
-/// The file with the devices.
-pub const FLEET: &str = "fleet.csv";
-/// The file with the participation probabilities.
-pub const PLAN: &str = "plan.csv";
-/// The aggregation weights that a person gave.
-pub const WEIGHTS: &str = "weights.csv";
-/// The file with the records.
-pub const RECORDS: &str = "records.jsonl";
-/// The file with the model.
-pub const MODEL: &str = "model.safetensors";
-/// The best model so far.
-pub const BEST: &str = "best.safetensors";
-/// What belongs to the machine.
-pub const HOST: &str = "host.json";
-/// The folder of the pilots that a run continues from.
-pub const PILOTS: &str = "pilots";
-
-/// The folder of checkpoints.
-const CHECKPOINTS: &str = "checkpoint";
-const SLOTS: [&str; 2] = ["checkpoint/a", "checkpoint/b"];
-
-/// Whether a path is that of a file which a run folder needs: a simulated run's, or that of a server.
-pub fn is_of_run(path: &Path) -> bool {
-    let (Some(name), Some(folder)) = (path.file_name(), path.parent()) else { return false };
-    let names =
-        [RUN, FLEET, PLAN, WEIGHTS, RECORDS, MODEL, BEST, HOST, LOCK, "initial.safetensors", "state.sqlite"];
-    let is_run = |folder: &Path| folder.join(RECORDS).is_file();
-    let is_inside = |inner: &str| folder.ends_with(inner) && folder.parent().is_some_and(is_run);
-    names.iter().any(|known| name == *known) && is_run(folder)
-        || is_inside(CHECKPOINTS)
-        || is_inside("models")
-}
-
-/// The caps of a run. What is done may not be beyond them: the run would not repeat from its `run.toml`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Caps {
-    pub rounds_max: u64,
-    pub secs_max: f64,
-}
-
-impl Caps {
-    /// No caps.
-    pub const NONE: Self = Self { rounds_max: u64::MAX, secs_max: f64::INFINITY };
-
-    /// Those that are others than in a run's `run.toml`: what is done was allowed by the caps that it has.
-    fn new_since(self, before: &str, now: &str) -> Self {
-        let changes = key_changes(before, now);
-        let is_new = |key: &str| changes.iter().any(|change| change.key == key);
-        Self {
-            rounds_max: if is_new("stop.rounds_max") { self.rounds_max } else { u64::MAX },
-            secs_max: if is_new("stop.virtual_hours_max") { self.secs_max } else { f64::INFINITY },
-        }
-    }
-
-    fn allow(&self, rounds: u64, secs: f64) -> bool {
-        rounds <= self.rounds_max && secs <= self.secs_max
-    }
-}
 
 /// What a run's folder starts with.
 #[derive(Clone, Debug)]
@@ -291,7 +232,7 @@ fn checkpoints(folder: &Path) -> Result<(Vec<(usize, Checkpoint)>, usize), Recor
 }
 
 /// Resumes after the newest checkpoint that is complete, fits the model and has its records, or else from the beginning. A run
-/// that ended at a cap goes on if the caps have been raised.
+/// that ended at a cap continues if the caps have been raised.
 fn resumed(
     folder: &Path,
     header: &Header,

@@ -10,7 +10,7 @@
 //! - [`writer`]: appending them; [`reader`]: reading them back, also while they are being written.
 //! - [`checkpoint`]: where a run can continue from, as bytes that show any damage.
 //! - [`folder`]: a run's folder: what is on disk when, where to continue; `lock`: who may write; `same_run`: whether it holds the run
-//!   that is wanted; [`others`]: whether it holds files of somebody else.
+//!   that is wanted; `caps`: how far it may go; `names`: its files; [`others`]: whether it holds files of somebody else.
 //! - [`atomic`]: files that are there whole or not at all.
 //! - [`fold`]: a run in a few numbers and curves; [`summary`]: the numbers.
 //! - [`best`]: the best evaluation so far; `target`: the value at which a run ends; `estimated`: how sure a value is.
@@ -19,6 +19,7 @@
 
 pub mod atomic;
 pub mod best;
+mod caps;
 pub mod changed;
 pub mod checkpoint;
 pub mod costs;
@@ -28,6 +29,7 @@ pub mod export;
 pub mod fold;
 pub mod folder;
 mod lock;
+mod names;
 pub mod others;
 pub mod reader;
 mod recount;
