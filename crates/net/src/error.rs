@@ -53,6 +53,9 @@ pub enum NetError {
     /// A certificate that is undamaged, but would be refused.
     #[error("{path}: {problem}")]
     Unfit { path: String, problem: String },
+    /// A certificate of the future, such as one on a machine whose clock is not set yet.
+    #[error("{path}: is not valid yet")]
+    NotYetValid { path: String },
     /// A run's folder or its records.
     #[error(transparent)]
     Record(#[from] fedflip_record::RecordError),
@@ -169,6 +172,7 @@ impl NetError {
             | Self::NoTlsAnswer { .. }
             | Self::ClocksDisagree { .. }
             | Self::Superseded
+            | Self::NotYetValid { .. }
             | Self::Hung => true,
             _ => false,
         }

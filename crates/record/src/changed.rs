@@ -66,8 +66,8 @@ pub fn difference_in_words(before: &str, now: &str, free_keys: &[&str]) -> Optio
     let (old, new) = (quoted(|change| &change.before), quoted(|change| &change.now));
     let reason = match changes.len() {
         0 => return None,
-        1 => "this key decides what rounds compute",
-        _ => "these keys decide what rounds compute",
+        1 => "a run keeps the value of this key",
+        _ => "a run keeps the values of these keys",
     };
     Some(format!("it has {old}, where this one has {new}; {reason}"))
 }

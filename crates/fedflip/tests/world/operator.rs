@@ -152,6 +152,6 @@ fn targets_caps_and_deadlines_change_and_what_rounds_compute_does_not() {
     other.arg("serve").arg(folder.join("s.toml")).args(["--insecure", "--listen", ANY_PORT, "--out"]);
     refused(
         other.arg(folder.join("run")).args(["--set", "train.batch=8"]),
-        "`train.batch = 8`; these keys decide what rounds compute",
+        "`train.batch = 8`; a run keeps the values of these keys",
     );
 }

@@ -76,14 +76,15 @@ pub(super) fn check(
             )
             .map(|_| ())
     };
-    verdict().map_err(|error| NetError::Unfit {
-        path: path.display().to_string(),
-        problem: match error {
+    let path = || path.display().to_string();
+    verdict().map_err(|error| {
+        let problem = match error {
+            webpki::Error::CertNotValidYet { .. } => return NetError::NotYetValid { path: path() },
             webpki::Error::CertExpired { .. } => "has expired".to_owned(),
-            webpki::Error::CertNotValidYet { .. } => "is not valid yet".to_owned(),
             webpki::Error::CertRevoked => "was revoked".to_owned(),
             webpki::Error::UnknownIssuer => "was not issued by the authority beside it".to_owned(),
             other => format!("cannot be used: {other:?}"),
-        },
+        };
+        NetError::Unfit { path: path(), problem }
     })
 }

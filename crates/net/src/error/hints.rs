@@ -47,6 +47,7 @@ impl NetError {
                 "another program listens there: choose another port, or 0 for any that is free"
             }
             Self::Listen { .. } => "choose an address of this machine and a port above 1023",
+            Self::NotYetValid { .. } => "check that the clock of this machine is right, and start again",
             Self::Unfit { .. } => {
                 "check that the clock is right and that ca.pem is of the same authority; otherwise issue a new one"
             }

@@ -320,6 +320,10 @@ fn a_damaged_identity_is_refused_with_the_name_of_the_file() {
     let past = Validity { now_unix_secs: now_unix_secs() - 40 * 86_400, days: 30 };
     let expired = client_config(&store.device(&"late".parse().unwrap(), past).unwrap()).unwrap_err();
     assert!(expired.to_string().ends_with("cert.pem: has expired"), "{expired}");
+    // A machine that starts before its clock is set starts again, which systemd does for failures alone.
+    let future = Validity { now_unix_secs: now_unix_secs() + 40 * 86_400, days: 30 };
+    let early = client_config(&store.device(&"early".parse().unwrap(), future).unwrap()).unwrap_err();
+    assert!(matches!(early, NetError::NotYetValid { .. }) && early.is_failure(), "{early}");
     // Another authority's word for the same name.
     let stranger = mint::authority(now_unix_secs()).unwrap();
     let path = good.join("ca.pem");

@@ -128,9 +128,10 @@ fn failure(py: Python<'_>, error: JoinError) -> Failure {
                 input("address").of(py, server)
             }
             NetError::BadName { name } => input("name").of(py, name),
-            NetError::Unfit { path, .. } | NetError::Damaged { path, .. } | NetError::Io { path, .. } => {
-                input("identity").of(py, path)
-            }
+            NetError::Unfit { path, .. }
+            | NetError::NotYetValid { path }
+            | NetError::Damaged { path, .. }
+            | NetError::Io { path, .. } => input("identity").of(py, path),
             NetError::NoOwnData { .. } => {
                 Failure::input(&error, "name files of this device's samples with data=").at("data")
             }
