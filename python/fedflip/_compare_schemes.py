@@ -53,7 +53,7 @@ def chosen_schemes(schemes: Any) -> list[Chosen]:
             where="schemes",
             value=twice,
             remedy=(
-                "compare plans of one scheme with ff.Plan.from_q(fleet, plan.q, bandwidth_mbps=…), or with "
+                "name each scheme once; compare plans of one scheme with ff.Plan.from_q(fleet, plan.q, bandwidth_mbps=…), or with "
                 "ff.sweep(…, over={'variance': […]})"
                 if any(isinstance(each.given, Plan) for each in chosen if each.name == twice)
                 else "name each scheme once; give callables names of their own: ff.Scheme(draw, name='mine')"

@@ -109,7 +109,7 @@ class Fleet:
             'honor-play-6t-00'
         """
         arguments = {
-            "devices": count("devices", devices, least=1),
+            "devices": count("devices", devices),
             "seed": count("seed", seed),
             "profile": text("profile", profile),
             "payload_mbit": number("payload_mbit", payload_mbit),

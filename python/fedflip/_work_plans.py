@@ -61,7 +61,7 @@ def refuse_without_device(plan: Plan) -> None:
     if left_out.size:
         device = plan.fleet.names[int(left_out[0])]
         raise InputError(
-            f"the device {device} never takes part in this plan: its q is 0",
+            f"{device} never takes part in this plan: its q is 0",
             where="plan",
             value=plan,
             remedy="plan for a fleet without it, and train on the data of the others",

@@ -82,12 +82,14 @@ def test_a_learner_that_fails_before_its_first_round_is_told_at_once(tmp_path: P
         def initial(self, seed: int) -> Any:
             return {"w": np.zeros((2, 2), np.float32), "bias": np.zeros(1, np.float32)}
 
+    mine = tmp_path / "mine.csv"
+    mine.write_text("x,label\n1,0\n")
     until = threading.Event()
     devices = Devices(
         {"learner": Never(0)},
         {"learner": broken},
         {"learner": Other(0)},
-        {"data": tmp_path},
+        {"data": mine},
         {"learner": lambda settings: Line(0), "device": 1},
     )
 

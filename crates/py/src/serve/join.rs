@@ -132,6 +132,7 @@ fn failure(py: Python<'_>, error: JoinError) -> Failure {
             | NetError::NotYetValid { path }
             | NetError::Damaged { path, .. }
             | NetError::Io { path, .. } => input("identity").of(py, path),
+            NetError::Task(_) => input("data"),
             NetError::NoOwnData { .. } => {
                 Failure::input(&error, "name files of this device's samples with data=").at("data")
             }
