@@ -71,7 +71,7 @@ fn problems(report: &Report) -> Markup {
     html! {
         @if !report.problems.is_empty() {
             div .problems role="note" {
-                b { "Some files could not be read" }
+                b { "What to know of these runs" }
                 ul { @for problem in &report.problems { li { (problem) } } }
             }
         }

@@ -29,7 +29,7 @@ pub(super) fn render(report: &Report) -> String {
         }
     }
     for problem in &report.problems {
-        text += &format!("- not read: {}\n", escaped(problem));
+        text += &format!("- Note: {}\n", escaped(problem));
     }
     text.trim_end().to_owned() + "\n"
 }

@@ -25,7 +25,7 @@ pub(super) fn render(report: &Report) -> String {
         }
     }
     for problem in &report.problems {
-        text += &format!("\nnot read: {problem}");
+        text += &format!("\nnote: {problem}");
     }
     text.trim_end().to_owned() + "\n"
 }
