@@ -24,6 +24,8 @@ const ROWS: usize = 8192;
 const BYTES_ALWAYS: u64 = 1 << 30;
 /// A larger table is read from a file that has at least this share of its bytes.
 const COMPRESSION_MAX: u64 = 1000;
+/// What the library says, before the name, of a compression that it was built without.
+const NO_CODEC: &str = "Disabled feature at compile time: ";
 
 /// The library panics on some damaged files. What is known of these is checked before; a panic that is not known yet is
 /// answered as damage, too.
@@ -56,6 +58,14 @@ fn read_file(file: File, length: u64) -> Result<Table, Problem> {
 }
 
 fn malformed(error: ParquetError) -> Problem {
+    let text = error.to_string();
+    if let Some((_, codec)) = text.split_once(NO_CODEC) {
+        return Problem::Type {
+            what: "its compression".to_owned(),
+            found: codec.trim().to_owned(),
+            wanted: "snappy, zstd, gzip or lz4",
+        };
+    }
     Problem::malformed("Parquet", error)
 }
 

@@ -111,6 +111,7 @@ fn what_cannot_be_used_is_refused_by_name() {
         ("other-names.npz", "array x is missing; the file has images, labels"),
         ("null.parquet", "row 4, column f1: null is not a value"),
         ("lists.parquet", "column image.list.element has the type list"),
+        ("brotli.parquet", "its compression has the type brotli"),
         ("times.parquet", "column at has the type date or time"),
         ("make.py", "the format \"py\" is not known"),
         ("absent.npz", "cannot be read"),

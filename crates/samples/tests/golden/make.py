@@ -34,7 +34,7 @@ table = pd.DataFrame(x.reshape(6, 6).astype("float32"), columns=[f"f{i}" for i i
 table["label"] = y
 table["device"] = device
 table.to_csv("table.csv", index=False)
-for codec in [None, "snappy", "zstd", "gzip", "lz4"]:
+for codec in [None, "snappy", "zstd", "gzip", "lz4", "brotli"]:
     table.to_parquet(f"{codec or 'plain'}.parquet", index=False, compression=codec, row_group_size=4)
 duckdb.sql("COPY (SELECT * FROM 'table.csv') TO 'duckdb.parquet' (FORMAT parquet)")
 duckdb.sql("COPY (SELECT f0, NULLIF(f1, 133) AS f1, label FROM 'table.csv') TO 'null.parquet' (FORMAT parquet)")
