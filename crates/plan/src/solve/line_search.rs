@@ -71,8 +71,9 @@ pub(crate) fn plan(model: &RoundModel<'_, '_>, how: Search) -> Result<Plan, Plan
         }
         let from_secs = (best.budget_secs - best.step_secs).max(search.budget_min_secs);
         let to_secs = (best.budget_secs + best.step_secs).min(search.budget_max_secs);
-        let finer = search.pass(from_secs, to_secs, FINER_PASS_VALUES)?;
         solved += FINER_PASS_VALUES;
+        // Where the solver gives up on every M nearby, the coarser pass stands, and its residual says how good it is.
+        let Ok(finer) = search.pass(from_secs, to_secs, FINER_PASS_VALUES) else { break };
         // The coarse grid's best stays in the race: it need not be on the finer grid.
         best = if finer.objective <= best.objective {
             finer
