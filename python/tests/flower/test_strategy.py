@@ -72,6 +72,12 @@ def test_the_sum_is_that_of_the_plan_and_empty_rounds_keep_the_model() -> None:
     assert 0 < empty < 20 and strategy.lost == {}
 
 
+def test_no_device_is_too_slow_for_a_virtual_clock_without_a_deadline() -> None:
+    slow = ff.Fleet({"compute_secs": [1.0, 4000.0], "comm_secs": [1.0, 1.0], "samples": [10, 10]})
+    _, now_secs, strategy = run(plan=ff.plan(slow, bandwidth_mbps=2, scheme="full"), rounds=2)
+    assert now_secs > 8000.0 and strategy.lost == {}
+
+
 def test_participation_is_within_its_confidence_band_over_10000_rounds() -> None:
     strategy = CoinStrategy(PLAN, seed=11)
     grid = VirtualGrid(apps.app, FLEET, bandwidth_mbps=2)
