@@ -37,7 +37,7 @@ struct SeenFiles {
 impl OwnFiles {
     /// Reads the files for the first time, and refuses those that do not fit the task.
     pub(super) fn read(task: &TaskSettings, own: &[PathBuf]) -> Result<Self, TaskError> {
-        let names = names(own);
+        let names: Vec<String> = own.iter().map(|path| path.display().to_string()).collect();
         let stamps = stamps(&names)?;
         let learner = RwLock::new(Arc::new(learner(task, &stamps)?));
         let looked = Mutex::new(SeenFiles { stamps, has_warned: false });
@@ -77,12 +77,7 @@ impl OwnFiles {
     }
 }
 
-pub(super) fn names(own: &[PathBuf]) -> Vec<String> {
-    own.iter().map(|path| path.display().to_string()).collect()
-}
-
-/// The files that names and patterns stand for, as they are now.
-pub(super) fn stamps(names: &[String]) -> Result<Stamps, TaskError> {
+fn stamps(names: &[String]) -> Result<Stamps, TaskError> {
     let found = files::found(Path::new(""), names)?;
     // A file that cannot be looked at is refused when it is read.
     let stamp = |path: PathBuf| match path.metadata() {

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fedflip_fleet::ModelVector;
 use fedflip_learn::learner::pieces;
+use fedflip_learn::task::TaskError;
 use fedflip_learn::{LearnError, Learner, Sums, TrainKey};
+use fedflip_samples::files;
 
-use super::own_files::{self, OwnFiles};
+use super::own_files::OwnFiles;
 use crate::error::NetError;
 use crate::wire::task::{OfferedTask, TaskMismatch};
 
@@ -137,7 +139,7 @@ impl BuiltInTasks {
 
     /// Refuses names of own files for which there is no file.
     pub fn check_files(&self) -> Result<(), NetError> {
-        Ok(own_files::stamps(&own_files::names(&self.own)).map(drop)?)
+        Ok(files::expanded(&self.own).map(drop).map_err(TaskError::from)?)
     }
 }
 

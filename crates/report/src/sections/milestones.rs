@@ -92,23 +92,19 @@ fn table(group: &Group, in_a_row: usize) -> Option<Table> {
 
 /// Where the values end: at the target, or just behind the best value that all seeds of some scheme have reached.
 fn end_reached(group: &Group, target: &Target, in_a_row: usize) -> f64 {
-    let reached_by = |run: &RunView| {
+    // With this sign, larger values are better.
+    let sign = if target.mode == TargetMode::Max { 1.0 } else { -1.0 };
+    let of_run = |run: &RunView| {
         let evaluated = evaluations(run, target);
-        let means = evaluated.windows(in_a_row).map(mean);
-        means.reduce(|one, other| better(target.mode, one, other))
+        evaluated.windows(in_a_row).map(|row| sign * mean(row)).reduce(f64::max)
     };
-    let reached_by_all = |scheme: &SchemeRuns| {
-        let reached = scheme.runs.iter().map(reached_by).collect::<Option<Vec<f64>>>()?;
-        reached.into_iter().reduce(|one, other| worse(target.mode, one, other))
+    let of_scheme = |scheme: &SchemeRuns| {
+        let reached = scheme.runs.iter().map(of_run).collect::<Option<Vec<f64>>>()?;
+        reached.into_iter().reduce(f64::min)
     };
-    let reached =
-        group.schemes.iter().filter_map(reached_by_all).reduce(|one, other| better(target.mode, one, other));
-    match reached {
+    match group.schemes.iter().filter_map(of_scheme).reduce(f64::max) {
         // A value that is exactly reached lies before the end.
-        Some(reached) if !target.is_met_by(reached) => match target.mode {
-            TargetMode::Max => reached + JUST_BEHIND * reached.abs(),
-            TargetMode::Min => reached - JUST_BEHIND * reached.abs(),
-        },
+        Some(reached) if reached < sign * target.at => sign * (reached + JUST_BEHIND * reached.abs()),
         _ => target.at,
     }
 }
@@ -119,20 +115,6 @@ fn evaluations(run: &RunView, target: &Target) -> Vec<Point> {
 
 fn mean(row: &[Point]) -> f64 {
     row.iter().map(|point| point.value).sum::<f64>() / row.len() as f64
-}
-
-fn better(mode: TargetMode, one: f64, other: f64) -> f64 {
-    match mode {
-        TargetMode::Max => one.max(other),
-        TargetMode::Min => one.min(other),
-    }
-}
-
-fn worse(mode: TargetMode, one: f64, other: f64) -> f64 {
-    match mode {
-        TargetMode::Max => one.min(other),
-        TargetMode::Min => one.max(other),
-    }
 }
 
 /// The last few multiples of a step between a start and a target, in the order in which they are met.
